@@ -1,0 +1,52 @@
+"""Every error that calm-gui raises on purpose.
+
+A message is one sentence that names the thing, the reason and, where there is something to do, what to do.
+"""
+
+__all__ = [
+    "CalmError",
+    "CheckpointError",
+    "ClassLookupError",
+    "DataError",
+    "ExportError",
+    "HierarchyError",
+    "NumericalError",
+    "PictureError",
+    "ReadingError",
+]
+
+
+class CalmError(Exception):
+    """Base of all errors whose message may be shown to a user as it is."""
+
+
+class PictureError(CalmError):
+    """A picture can't be opened: missing, unreadable, not a picture, too large."""
+
+
+class CheckpointError(CalmError):
+    """A checkpoint can't be loaded or written: wrong format, wrong tensors, not a checkpoint."""
+
+
+class ClassLookupError(CalmError):
+    """A class, class set or hierarchy node was named that doesn't exist or isn't unique."""
+
+
+class HierarchyError(CalmError):
+    """A hierarchy is malformed: a cycle, an unknown class, a missing parent."""
+
+
+class ReadingError(CalmError):
+    """A reading isn't defined for this explanation or these class sets."""
+
+
+class NumericalError(CalmError):
+    """The network gave values that no probability can be made of (NaN, infinity, all-zero saliency)."""
+
+
+class ExportError(CalmError):
+    """A file can't be written: unknown format, missing folder, no permission, full disk."""
+
+
+class DataError(CalmError):
+    """A data set or its annotations can't be used: missing files, malformed rows."""

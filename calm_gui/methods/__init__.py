@@ -1,0 +1,1 @@
+"""Attribution methods other than the readings (CAM, gradients), behind one Protocol."""

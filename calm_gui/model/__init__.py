@@ -1,0 +1,1 @@
+"""Networks, checkpoints, devices and the way from a picture file to an explanation."""

@@ -1,0 +1,1 @@
+"""Training and evaluation of CALM and CAM checkpoints (the paper's sections 4 and 5)."""
