@@ -1,0 +1,182 @@
+"""How upright picture, network input and native grid lie on one another, and upsampling between them.
+
+Coordinates are continuous, with x to the right and y down. Pixel (row i, column j) covers [j, j+1) x [i, i+1).
+The native grid's H x W cells tile the network input evenly.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Box", "Geometry", "Resize", "interpolate"]
+
+Resize = Literal["squash", "crop", "pad"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Half-open rectangle [x0, x1) x [y0, y1) in pixels of the upright picture."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        """x1 - x0."""
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        """y1 - y0."""
+        return self.y1 - self.y0
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The map from the upright picture to the network input, both ways.
+
+    Input coordinate = picture coordinate * scale + offset, for x and y.
+
+    Attributes
+    ----------
+    picture : (int, int)
+        Width and height of the upright picture in pixels.
+    input : (int, int)
+        Width and height of the network input in pixels.
+    grid : (int, int)
+        Rows H and columns W of the native grid.
+    scale, offset : (float, float)
+        For x and y.
+    """
+
+    picture: tuple[int, int]
+    input: tuple[int, int]
+    grid: tuple[int, int]
+    scale: tuple[float, float]
+    offset: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def fit(
+        cls, picture: tuple[int, int], input_size: tuple[int, int], grid: tuple[int, int], resize: Resize
+    ) -> "Geometry":
+        """Geometry of a way to bring a picture to the network's size.
+
+        Parameters
+        ----------
+        picture, input_size : (int, int)
+            Width and height.
+        grid : (int, int)
+            Rows and columns.
+        resize : {"squash", "crop", "pad"}
+            Squash changes the aspect ratio; crop scales the short side and keeps the centre; pad scales the
+            long side and centres the picture on a ground.
+        """
+        if resize not in get_args(Resize):
+            raise ValueError(f"resize must be one of {get_args(Resize)}, not {resize!r}")
+        ratios = (input_size[0] / picture[0], input_size[1] / picture[1])
+        if resize == "squash":
+            return cls(picture, input_size, grid, ratios)
+        ratio = max(ratios) if resize == "crop" else min(ratios)
+        offset = ((input_size[0] - picture[0] * ratio) / 2, (input_size[1] - picture[1] * ratio) / 2)
+        return cls(picture, input_size, grid, (ratio, ratio), offset)
+
+    @property
+    def seen(self) -> Box:
+        """The part of the picture that the network saw."""
+        return Box(
+            max(0.0, -self.offset[0] / self.scale[0]),
+            max(0.0, -self.offset[1] / self.scale[1]),
+            min(float(self.picture[0]), (self.input[0] - self.offset[0]) / self.scale[0]),
+            min(float(self.picture[1]), (self.input[1] - self.offset[1]) / self.scale[1]),
+        )
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether no part of the picture was cut off."""
+        return self.seen == Box(0.0, 0.0, float(self.picture[0]), float(self.picture[1]))
+
+    def to_grid(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Grid coordinates (column, row; continuous, cell j covers [j, j+1)) of picture coordinates."""
+        column = (np.asarray(x) * self.scale[0] + self.offset[0]) * self.grid[1] / self.input[0]
+        row = (np.asarray(y) * self.scale[1] + self.offset[1]) * self.grid[0] / self.input[1]
+        return column, row
+
+    def from_grid(self, column: Any, row: Any) -> tuple[Any, Any]:
+        """Picture coordinates (x, y) of grid coordinates; the inverse of `to_grid`."""
+        x = (np.asarray(column) * self.input[0] / self.grid[1] - self.offset[0]) / self.scale[0]
+        y = (np.asarray(row) * self.input[1] / self.grid[0] - self.offset[1]) / self.scale[1]
+        return x, y
+
+    def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
+        """Row and column of the cell that holds a point of the picture, or None where nothing was seen."""
+        seen = self.seen
+        if not (seen.x0 <= x < seen.x1 and seen.y0 <= y < seen.y1):
+            return None
+        column, row = self.to_grid(x, y)
+        return min(int(row), self.grid[0] - 1), min(int(column), self.grid[1] - 1)
+
+    def cell_box(self, row: int, column: int) -> Box:
+        """The rectangle of the picture that a cell covers."""
+        x0, y0 = self.from_grid(column, row)
+        x1, y1 = self.from_grid(column + 1, row + 1)
+        return Box(float(x0), float(y0), float(x1), float(y1))
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "picture": list(self.picture),
+            "input": list(self.input),
+            "grid": list(self.grid),
+            "scale": list(self.scale),
+            "offset": list(self.offset),
+        }
+
+
+def _taps(
+    centres: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]:
+    """The two cells each sample lies between, and the weight of the second, clamped at the edges."""
+    position = np.clip(centres - 0.5, 0.0, n - 1)
+    first = np.minimum(position.astype(np.intp), max(n - 2, 0))
+    return first, np.minimum(first + 1, n - 1), (position - first).astype(np.float32)
+
+
+def interpolate(
+    values: NDArray[np.float32],
+    columns: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    nearest: bool = False,
+) -> NDArray[np.float32]:
+    """Sample a map on a rectangular lattice, bilinearly with half-pixel centres (``align_corners=False``).
+
+    Parameters
+    ----------
+    values : ndarray (H,W), float32
+    columns : ndarray (w,)
+        Grid coordinates of the lattice's columns; the centre of cell j is j + 0.5. Values are clamped.
+    rows : ndarray (h,)
+        Likewise for rows.
+    nearest : bool
+        Take the cell a sample lies in instead.
+
+    Returns
+    -------
+    ndarray (h,w), float32
+    """
+    height, width = values.shape
+    if nearest:
+        i = np.clip(np.floor(rows).astype(np.intp), 0, height - 1)
+        j = np.clip(np.floor(columns).astype(np.intp), 0, width - 1)
+        return np.ascontiguousarray(values[i[:, None], j[None, :]])
+    j0, j1, wj = _taps(columns, width)
+    i0, i1, wi = _taps(rows, height)
+    wide = values[:, j0] + (values[:, j1] - values[:, j0]) * wj
+    # One gathered block and its differences: the lattice is walked three times, whatever H and W are.
+    result: NDArray[np.float32] = np.take(wide[1:] - wide[:-1] if height > 1 else wide * 0, i0, axis=0)
+    result *= wi[:, None]
+    result += np.take(wide, i0, axis=0)
+    return result

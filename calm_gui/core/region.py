@@ -1,0 +1,103 @@
+"""Regions: sets of grid cells with the part of each cell that a drawn shape covers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from calm_gui.core.geometry import Box, Geometry
+from calm_gui.errors import ReadingError
+
+__all__ = ["Region", "region_from_box", "region_from_polygon"]
+
+_SUBCELLS = 32
+"""Polygons are filled on a lattice of 32 x 32 points per cell: weights are right to about 1/64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Cells with weights.
+
+    Attributes
+    ----------
+    weights : ndarray (H,W), float64
+        Part of each cell, in [0,1], that the shape covers.
+    name : str
+    """
+
+    weights: NDArray[np.float64]
+    name: str = "region"
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or not np.all((self.weights >= 0) & (self.weights <= 1)):
+            raise ReadingError(f"the weights of {self.name} must be a (H,W) array of numbers from 0 to 1")
+        self.weights.flags.writeable = False
+
+    def __or__(self, other: "Region") -> "Region":
+        """Union; where both cover part of a cell, the larger part counts."""
+        return Region(np.maximum(self.weights, other.weights), self.name)
+
+    def complement(self) -> "Region":
+        """Everything else."""
+        return Region(1.0 - self.weights, f"outside {self.name}")
+
+    @property
+    def cells(self) -> float:
+        """Covered area in cells."""
+        return float(self.weights.sum())
+
+
+def region_from_box(geometry: Geometry, box: Box, name: str = "region") -> Region:
+    """Region of a rectangle, exactly.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    box : Box
+        Pixels of the upright picture; corners in any order, cut to what the network saw.
+    name : str
+    """
+    seen = geometry.seen
+    x = np.clip(sorted((box.x0, box.x1)), seen.x0, seen.x1)
+    y = np.clip(sorted((box.y0, box.y1)), seen.y0, seen.y1)
+    columns, rows = geometry.to_grid(x, y)
+    height, width = geometry.grid
+    across = _overlap(columns[0], columns[1], width)
+    down = _overlap(rows[0], rows[1], height)
+    return Region(np.outer(down, across), name)
+
+
+def _overlap(start: float, stop: float, n: int) -> NDArray[np.float64]:
+    edges = np.arange(n + 1, dtype=np.float64)
+    return np.clip(np.minimum(stop, edges[1:]) - np.maximum(start, edges[:-1]), 0.0, 1.0)
+
+
+def region_from_polygon(
+    geometry: Geometry, points: Sequence[tuple[float, float]], name: str = "region"
+) -> Region:
+    """Region of a closed polygon (a lasso).
+
+    Parameters
+    ----------
+    geometry : Geometry
+    points : sequence of (x, y)
+        At least three, in pixels of the upright picture.
+    name : str
+
+    Raises
+    ------
+    ReadingError
+        For fewer than three points.
+    """
+    if len(points) < 3:
+        raise ReadingError("a region needs at least three points")
+    height, width = geometry.grid
+    columns, rows = geometry.to_grid(*np.asarray(points, dtype=np.float64).T)
+    canvas = Image.new("1", (width * _SUBCELLS, height * _SUBCELLS))
+    # Pillow's integer coordinates name pixel centres.
+    outline = np.stack([columns * _SUBCELLS - 0.5, rows * _SUBCELLS - 0.5], axis=1)
+    ImageDraw.Draw(canvas).polygon([tuple(p) for p in outline.tolist()], fill=1)
+    filled = np.asarray(canvas, dtype=np.float64).reshape(height, _SUBCELLS, width, _SUBCELLS)
+    return Region(filled.mean(axis=(1, 3)), name)
