@@ -1,0 +1,227 @@
+"""Training objectives of CALM and CAM, in log space (the paper's section 4.1, supplement B).
+
+Every function takes the raw outputs of the two branches, works in float32 whatever the precision around
+it, and needs only the row of the true class where the target is a class index.
+
+Notation: f (B,C,H,W) class branch, a (B,1,H,W) saliency branch, g = softmax of f over classes,
+h = act(a) / sum of act(a), q = p(z|x,y) = g_y h / sum over z of g_y h.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from calm_gui.model.calm import Activation, log_saliency
+
+__all__ = ["Reduction", "calm_em", "calm_ml", "cam", "soft_targets"]
+
+Reduction = Literal["mean", "none"]
+
+CLASS_CHUNK = 64
+"""Classes whose joint is held in memory at once where the target speaks of all of them."""
+
+
+def calm_ml(
+    f: Tensor,
+    a: Tensor,
+    target: Tensor,
+    *,
+    activation: Activation = "softplus",
+    normaliser_gradient: bool = True,
+    label_smoothing: float = 0.0,
+    class_chunk: int = CLASS_CHUNK,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Marginal likelihood: -log of the sum over z of g_yz h_z (the paper's equation for CALM-ML).
+
+    Parameters
+    ----------
+    f, a : Tensor
+        Raw outputs of the class branch (B,C,H,W) and the saliency branch (B,1,H,W).
+    target : Tensor
+        Class indices (B,) int64, or a distribution over classes (B,C), for example another classifier's.
+    activation : {"relu", "softplus"}
+        Activation of the saliency branch.
+    normaliser_gradient : bool
+        False holds the sum in h constant, as the released code does: the saliency gradient then never points
+        down. The loss itself doesn't depend on it.
+    label_smoothing : float
+        Share of the target, in [0,1), that is spread evenly over all classes.
+    class_chunk : int
+        Classes held in memory at once for soft targets.
+    reduction : {"mean", "none"}
+        Mean over the batch, or one loss for each picture (B,).
+
+    Returns
+    -------
+    Tensor
+        Loss in nats, float32. It isn't finite where the saliency of a picture is zero everywhere.
+    """
+
+    def of_rows(log_joint: Tensor, _: Tensor) -> Tensor:
+        return -log_joint.logsumexp(-1)
+
+    return _objective(
+        of_rows,
+        (f, a),
+        (f, a),
+        target,
+        activation=activation,
+        normaliser_gradient=normaliser_gradient,
+        label_smoothing=label_smoothing,
+        class_chunk=class_chunk,
+        reduction=reduction,
+    )
+
+
+def calm_em(
+    f: Tensor,
+    a: Tensor,
+    target: Tensor,
+    source: tuple[Tensor, Tensor] | None = None,
+    *,
+    activation: Activation = "softplus",
+    normaliser_gradient: bool = True,
+    label_smoothing: float = 0.0,
+    class_chunk: int = CLASS_CHUNK,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """Expectation-maximization: -sum over z of q'_z log(g_yz h_z), q' held constant (CALM-EM).
+
+    With ``source=None`` (theta' = theta) the gradient is that of `calm_ml` (Fisher's identity); the loss
+    is larger by the entropy of q. A different result needs a different theta'.
+
+    Parameters
+    ----------
+    f, a, target
+        As in `calm_ml`.
+    source : pair of Tensor, optional
+        (f', a') that the E-step takes q' from, of the shapes of f and a; no gradient flows into them.
+    activation, normaliser_gradient, label_smoothing, class_chunk, reduction
+        As in `calm_ml`.
+
+    Returns
+    -------
+    Tensor
+        Loss in nats. 0 log 0 counts as 0; the loss is infinite where q' is positive but h is 0, which only a
+        ReLU saliency branch with a different theta' can give.
+    """
+
+    def of_rows(log_joint: Tensor, log_joint_source: Tensor) -> Tensor:
+        q = log_joint_source.detach().softmax(-1)
+        return -(q * torch.where(q > 0, log_joint, 0.0)).sum(-1)
+
+    return _objective(
+        of_rows,
+        (f, a),
+        (f, a) if source is None else source,
+        target,
+        activation=activation,
+        normaliser_gradient=normaliser_gradient,
+        label_smoothing=label_smoothing,
+        class_chunk=class_chunk,
+        reduction=reduction,
+    )
+
+
+def cam(f: Tensor, target: Tensor, *, label_smoothing: float = 0.0, reduction: Reduction = "mean") -> Tensor:
+    """Cross-entropy of the class maps' means, the classifier that CAM explains (the paper's section 3).
+
+    Parameters
+    ----------
+    f : Tensor
+        Class feature maps (B,C,H,W); the mean over H and W is the logit (supplement A).
+    target : Tensor
+        Class indices (B,) or a distribution over classes (B,C).
+    label_smoothing : float
+        Share of the target, in [0,1), that is spread evenly over all classes.
+    reduction : {"mean", "none"}
+        Mean over the batch, or one loss for each picture (B,).
+
+    Returns
+    -------
+    Tensor
+        Loss in nats, float32.
+    """
+    with torch.autocast(f.device.type, enabled=False):
+        logits = f.mean((2, 3), dtype=torch.float32)
+        if target.is_floating_point():
+            target = target.to(logits.dtype)
+        return F.cross_entropy(logits, target, label_smoothing=label_smoothing, reduction=reduction)
+
+
+def soft_targets(labels: Tensor, classes: int, label_smoothing: float) -> Tensor:
+    """Distribution over classes (B,C), float32, of smoothed class indices (B,)."""
+    target = torch.full((len(labels), classes), label_smoothing / classes, device=labels.device)
+    return target.scatter_(1, labels[:, None], 1 - label_smoothing + label_smoothing / classes)
+
+
+def _log_parts(
+    f: Tensor, a: Tensor, activation: Activation, normaliser_gradient: bool
+) -> tuple[Tensor, Tensor]:
+    """Flattened f (B,C,Z) and log h - logsumexp f (B,Z): their sum along C is the log of the joint."""
+    f = f.float()
+    log_h = log_saliency(a, activation, normaliser_gradient)
+    return f.flatten(2), (log_h - f.logsumexp(1)).flatten(1)
+
+
+def _objective(
+    of_rows: Callable[[Tensor, Tensor], Tensor],
+    branches: tuple[Tensor, Tensor],
+    source: tuple[Tensor, Tensor],
+    target: Tensor,
+    *,
+    activation: Activation,
+    normaliser_gradient: bool,
+    label_smoothing: float,
+    class_chunk: int,
+    reduction: Reduction,
+) -> Tensor:
+    """Mean under the target of a loss that is defined class by class.
+
+    ``of_rows(log_joint, log_joint_source)`` maps rows (...,Z) of the two joints to losses (...).
+    """
+    if label_smoothing and not target.is_floating_point():
+        target = soft_targets(target, branches[0].shape[1], label_smoothing)
+    with torch.autocast(branches[0].device.type, enabled=False):
+        f, rest = _log_parts(*branches, activation, normaliser_gradient)
+        if source[0] is branches[0] and source[1] is branches[1]:
+            f_source, rest_source = f.detach(), rest.detach()
+        else:
+            with torch.no_grad():
+                f_source, rest_source = _log_parts(*source, activation, normaliser_gradient)
+        if target.is_floating_point():
+            loss = _soft(of_rows, (f, rest), (f_source, rest_source), target.to(f.dtype), class_chunk)
+        else:
+            row = target[:, None, None].expand(-1, 1, f.shape[2])
+            log_joint = f.gather(1, row).squeeze(1) + rest
+            log_joint_source = f_source.gather(1, row).squeeze(1) + rest_source
+            loss = of_rows(log_joint, log_joint_source)
+        return loss.mean() if reduction == "mean" else loss
+
+
+def _soft(
+    of_rows: Callable[[Tensor, Tensor], Tensor],
+    parts: tuple[Tensor, Tensor],
+    parts_source: tuple[Tensor, Tensor],
+    target: Tensor,
+    class_chunk: int,
+) -> Tensor:
+    """Sum over classes of target times loss, chunk by chunk, each recomputed in the backward pass."""
+
+    def of_chunk(f: Tensor, rest: Tensor, f_source: Tensor, rest_source: Tensor, weight: Tensor) -> Tensor:
+        losses = of_rows(f + rest[:, None], f_source + rest_source[:, None])
+        return (weight * losses).sum(1)
+
+    (f, rest), (f_source, rest_source) = parts, parts_source
+    total = torch.zeros(len(f), dtype=f.dtype, device=f.device)
+    for chunk, chunk_source, weight in zip(
+        f.split(class_chunk, 1), f_source.split(class_chunk, 1), target.split(class_chunk, 1), strict=True
+    ):
+        arguments = (chunk, rest, chunk_source, rest_source, weight)
+        total = total + checkpoint(of_chunk, *arguments, use_reentrant=False, preserve_rng_state=False)
+    return total
