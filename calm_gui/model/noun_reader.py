@@ -1,5 +1,6 @@
 """nltk's WordNet reader over one zip file of nouns, safe to use from several threads."""
 
+import re
 import threading
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +10,7 @@ from zipfile import BadZipFile, ZipFile
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.data import PathPointer, SeekableUnicodeStreamReader
 
-from calm_gui.errors import DataError
+from calm_gui.errors import ClassLookupError, DataError
 
 __all__ = ["NounReader", "open_nouns"]
 
@@ -55,18 +56,14 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no type
     ----------
     archive : Path
         Zip file with a folder ``wordnet`` of WordNet's data files.
-
-    Attributes
-    ----------
-    offsets : frozenset of int
-        Offsets of all synsets; asked for any other, nltk warns and reads rubbish.
     """
 
     def __init__(self, archive: Path) -> None:
         self._reading = threading.RLock()
         # nltk warns when it's given no reader of other languages; nothing here ever asks this one.
         super().__init__(ZipFolder(archive, "wordnet"), omw_reader=object())
-        self.offsets = frozenset(
+        # Asked for an offset where no synset starts, nltk warns and answers None.
+        self._offsets = frozenset(
             offset for senses in self._lemma_pos_offset_map.values() for offset in senses.get("n", ())
         )
 
@@ -81,6 +78,25 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no type
 
     def map_wn(self, version: str = "wordnet") -> None:
         """Map nothing: the map to other WordNet versions serves other languages and takes a second."""
+
+    def describe(self, wnid: str) -> tuple[str, tuple[str, ...], str]:
+        """Name, synonyms and gloss of a synset: `calm_gui.model.wordnet.describe`."""
+        synset = self._noun(wnid)
+        name, *synonyms = (lemma.replace("_", " ") for lemma in synset.lemma_names())
+        return name, tuple(synonyms), synset.definition()
+
+    def hypernyms(self, wnid: str) -> tuple[str, ...]:
+        """Wnids directly above a synset: `calm_gui.model.wordnet.hypernyms`."""
+        synset = self._noun(wnid)
+        above = [*synset.hypernyms(), *synset.instance_hypernyms()]
+        return tuple(sorted({f"n{parent.offset():08d}" for parent in above}))
+
+    def _noun(self, wnid: str) -> Any:
+        if re.fullmatch(r"n\d{8}", wnid):
+            offset = int(wnid[1:])
+            if offset in self._offsets:
+                return self.synset_from_pos_and_offset("n", offset)
+        raise ClassLookupError(f"{wnid!r} is no noun of WordNet 3.0; a wnid looks like 'n02084071'")
 
 
 def open_nouns(archive: Path) -> NounReader:

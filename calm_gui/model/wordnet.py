@@ -5,10 +5,10 @@ A wnid is ``n`` and the eight digits of a noun synset's offset in WordNet 3.0, a
 
 import re
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import calm_resources
-from calm_gui.errors import ClassLookupError, DataError
+from calm_gui.errors import DataError
 
 if TYPE_CHECKING:
     from calm_gui.model.noun_reader import NounReader
@@ -44,9 +44,7 @@ def nouns() -> "NounReader":
             try:
                 archive = calm_resources.path("wordnet/corpora/wordnet.zip")
             except FileNotFoundError as missing:
-                raise DataError(
-                    f"WordNet's nouns are missing ({missing}); install calm-gui again"
-                ) from missing
+                raise DataError(f"WordNet's nouns are missing ({missing}); install calm-gui again") from missing
             _loaded.append(open_nouns(archive))
         return _loaded[0]
 
@@ -56,9 +54,9 @@ def find_synset(name: str, below: str | None = None) -> str | None:
 
     The whole name is tried first, then shorter and shorter ends of it, down to the last word:
     ``"002.Laysan_Albatross"`` gives albatross. Case, underscores, hyphens and a leading number don't matter.
-    Among several senses things that can be pictured go before others (the bird albatross before the burden) and
-    kinds before individuals (the machine crane before Stephen Crane); then the one that WordNet calls most
-    frequent wins.
+    Among several senses things that can be pictured go before others (the bird albatross before the burden)
+    and kinds before individuals (the machine crane before Stephen Crane); then the one that WordNet calls
+    most frequent wins.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ def find_synset(name: str, below: str | None = None) -> str | None:
         If `below` is no noun of WordNet.
     """
     if below is not None:
-        _synset(below)
+        describe(below)  # raises where there is no such noun
     words = re.sub(r"^\d+\W", "", name.strip().lower()).replace("_", " ").split()
     for start in range(len(words)):
         # WordNet writes some compounds with hyphens (jack-o'-lantern), most without.
@@ -109,7 +107,7 @@ def hypernyms(wnid: str) -> tuple[str, ...]:
     ClassLookupError
         If WordNet has no such noun.
     """
-    return _parents(_synset(wnid))
+    return nouns().hypernyms(wnid)
 
 
 def describe(wnid: str) -> tuple[str, tuple[str, ...], str]:
@@ -134,24 +132,7 @@ def describe(wnid: str) -> tuple[str, tuple[str, ...], str]:
     ClassLookupError
         If WordNet has no such noun.
     """
-    synset = _synset(wnid)
-    name, *synonyms = (lemma.replace("_", " ") for lemma in synset.lemma_names())
-    return name, tuple(synonyms), synset.definition()
-
-
-def _synset(wnid: str) -> Any:
-    """Read the synset of a wnid; nltk warns and gives None where the offset is no line's start."""
-    if re.fullmatch(r"n\d{8}", wnid):
-        reader = nouns()
-        offset = int(wnid[1:])
-        if offset in reader.offsets:
-            return reader.synset_from_pos_and_offset("n", offset)
-    raise ClassLookupError(f"{wnid!r} is no noun of WordNet 3.0; a wnid looks like 'n02084071'")
-
-
-def _parents(synset: Any) -> tuple[str, ...]:
-    above = [*synset.hypernyms(), *synset.instance_hypernyms()]
-    return tuple(sorted({f"n{parent.offset():08d}" for parent in above}))
+    return nouns().describe(wnid)
 
 
 def _first_sense(lemma: str, below: str | None) -> str | None:
