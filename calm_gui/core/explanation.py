@@ -33,9 +33,7 @@ __all__ = [
     "resolve",
 ]
 
-Reading = Literal[
-    "attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "cam"
-]
+Reading = Literal["attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "cam"]
 READINGS: dict[Reading, str] = {
     "attribution": "How likely is it that the class is in A and its cue lies here?",
     "saliency": "How likely is it that the cue, of whatever class, lies here?",
@@ -237,9 +235,7 @@ class _Classified:
                 f"on a grid of {geometry.grid}"
             )
         if not np.isfinite(self.f).all():
-            raise NumericalError(
-                "the class branch holds NaN or infinity; the checkpoint's weights are broken"
-            )
+            raise NumericalError("the class branch holds NaN or infinity; the checkpoint's weights are broken")
 
     @property
     def class_probabilities(self) -> Float64:
@@ -334,9 +330,7 @@ class Explanation(_Classified):
         self.a = np.ascontiguousarray(a, dtype=np.float32).reshape(geometry.grid)
         self.activation = activation
         if not np.isfinite(self.a).all():
-            raise NumericalError(
-                "the saliency branch holds NaN or infinity; the checkpoint's weights are broken"
-            )
+            raise NumericalError("the saliency branch holds NaN or infinity; the checkpoint's weights are broken")
         positive = np.maximum(self.a, 0) if activation == "relu" else np.logaddexp(self.a, np.float32(0))
         total = positive.sum(dtype=np.float64)
         if not total > 0:
@@ -378,9 +372,7 @@ class Explanation(_Classified):
     def _checked(self, values: Float64, expected: float, mass: float, **fields: Any) -> Map:
         """A map of float32 values whose sum is held against an expectation, relative to `mass`."""
         shown = values.astype(np.float32)
-        return Map(
-            shown, explanation=self, check=_compare(shown.sum(dtype=np.float64), expected, mass), **fields
-        )
+        return Map(shown, explanation=self, check=_compare(shown.sum(dtype=np.float64), expected, mass), **fields)
 
     def _rows(self, classes: ClassSet) -> Float64:
         """Sum of the joint's rows of a class set, (H,W), float64."""
@@ -446,9 +438,7 @@ class Explanation(_Classified):
         rows = self._rows(a_set)
         expected = self._p64(a_set)
         if not (expected > 0 and rows.any()):
-            raise ReadingError(
-                "p(A|x) is 0, so where the cue of A lies given A is undefined; choose another target"
-            )
+            raise ReadingError("p(A|x) is 0, so where the cue of A lies given A is undefined; choose another target")
         return self._checked(rows / expected, 1.0, 1.0, reading="cue_posterior", target=a_set)
 
     def counterfactual(self, target: ClassSetLike, contrast: ClassSetLike) -> Map:
@@ -487,17 +477,14 @@ class Explanation(_Classified):
         stacked = np.stack([self._rows(node.classes) for node in nodes])
         best = stacked.argmax(axis=0)
         values = np.take_along_axis(stacked, best[None], axis=0)[0]
-        g = np.stack(
-            [np.exp(self.f[node.classes.indices] - self._log_normaliser).sum(axis=0) for node in nodes]
-        )
+        g = np.stack([np.exp(self.f[node.classes.indices] - self._log_normaliser).sum(axis=0) for node in nodes])
         return WinnerMap(
             winner=np.where(self._h > 0, best, -1),
             values=values.astype(np.float32),
             share=np.take_along_axis(g, best[None], axis=0)[0].astype(np.float32),
             nodes=nodes,
             depth=depth,
-            overlapping=sum(len(node.classes) for node in nodes)
-            > len(frozenset().union(*(n.classes for n in nodes))),
+            overlapping=sum(len(node.classes) for node in nodes) > len(frozenset().union(*(n.classes for n in nodes))),
             explanation=self,
         )
 
@@ -599,9 +586,7 @@ class CamExplanation(_Classified):
             span = raw.max() - raw.min()
             raw = (raw - raw.min()) / span if span > 0 else np.zeros_like(raw)
         elif normalisation != "none":
-            raise ReadingError(
-                f"CAM's normalisation must be one of {', '.join(units)}, not {normalisation!r}"
-            )
+            raise ReadingError(f"CAM's normalisation must be one of {', '.join(units)}, not {normalisation!r}")
         return Map(raw.astype(np.float32), "cam", self, target=a_set, unit=units[normalisation])
 
     def reading(self, name: Reading, target: ClassSetLike, contrast: ClassSetLike | None = None) -> Map:
@@ -671,6 +656,5 @@ def _resolve_text(text: str, classes: ClassTable, hierarchy: Hierarchy | None) -
         raise ClassLookupError(f"{text!r} names several things; use an id instead: {', '.join(candidates)}")
     near = ", ".join(info.label for info in classes.find(text)[:5])
     raise ClassLookupError(
-        f"no class or group is called {text!r}"
-        + (f"; did you mean {near}?" if near else "; search by part of a name")
+        f"no class or group is called {text!r}" + (f"; did you mean {near}?" if near else "; search by part of a name")
     )

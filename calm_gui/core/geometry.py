@@ -136,9 +136,7 @@ class Geometry:
         }
 
 
-def _taps(
-    centres: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]:
+def _taps(centres: NDArray[np.float64], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]:
     """The two cells each sample lies between, and the weight of the second, clamped at the edges."""
     position = np.clip(centres - 0.5, 0.0, n - 1)
     first = np.minimum(position.astype(np.intp), max(n - 2, 0))
@@ -173,7 +171,7 @@ def interpolate(
         j = np.clip(np.floor(columns).astype(np.intp), 0, width - 1)
         return np.ascontiguousarray(values[i[:, None], j[None, :]])
     j0, j1, wj = _taps(columns, width)
-    i0, i1, wi = _taps(rows, height)
+    i0, _, wi = _taps(rows, height)
     wide = values[:, j0] + (values[:, j1] - values[:, j0]) * wj
     # One gathered block and its differences: the lattice is walked three times, whatever H and W are.
     result: NDArray[np.float32] = np.take(wide[1:] - wide[:-1] if height > 1 else wide * 0, i0, axis=0)

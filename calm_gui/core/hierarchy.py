@@ -1,4 +1,4 @@
-"""Hierarchies: directed acyclic graphs over classes. A node stands for a set of classes, never for a sum of children."""
+"""Hierarchies: directed acyclic graphs over classes. A node stands for a set, never for a sum of children."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -220,9 +220,7 @@ class SupersetTable:
         self._node_of: dict[int, Node] = {}
         if hierarchy is None:
             return
-        for node in sorted(
-            (hierarchy[k] for k in self.keys), key=lambda n: (len(n.classes), n.key), reverse=True
-        ):
+        for node in sorted((hierarchy[k] for k in self.keys), key=lambda n: (len(n.classes), n.key), reverse=True):
             for index in node.classes:
                 self._node_of[index] = node
 
@@ -240,9 +238,7 @@ def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:
     for key, entry in entries.items():
         for parent in entry.parents:
             if parent not in entries:
-                raise HierarchyError(
-                    f"node {key} ({entry.name}) has the parent {parent}, which doesn't exist"
-                )
+                raise HierarchyError(f"node {key} ({entry.name}) has the parent {parent}, which doesn't exist")
             entries[parent].children.append(key)
     owners: dict[int, str] = {}
     for key, entry in entries.items():
@@ -250,15 +246,11 @@ def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:
         if index is None:
             continue
         if not 0 <= index < n_classes:
-            raise HierarchyError(
-                f"node {key} ({entry.name}) names class {index}, but there are {n_classes} classes"
-            )
+            raise HierarchyError(f"node {key} ({entry.name}) names class {index}, but there are {n_classes} classes")
         if other := owners.setdefault(index, key) != key:
             raise HierarchyError(f"nodes {owners[index]} and {key} both claim class {index}; {other=}")
     try:
-        order = tuple(
-            TopologicalSorter({key: entry.parents for key, entry in entries.items()}).static_order()
-        )
+        order = tuple(TopologicalSorter({key: entry.parents for key, entry in entries.items()}).static_order())
     except CycleError as error:
         cycle = " -> ".join(str(key) for key in error.args[1])
         raise HierarchyError(f"the hierarchy has a cycle: {cycle}") from error

@@ -74,9 +74,7 @@ def _overlap(start: float, stop: float, n: int) -> NDArray[np.float64]:
     return np.clip(np.minimum(stop, edges[1:]) - np.maximum(start, edges[:-1]), 0.0, 1.0)
 
 
-def region_from_polygon(
-    geometry: Geometry, points: Sequence[tuple[float, float]], name: str = "region"
-) -> Region:
+def region_from_polygon(geometry: Geometry, points: Sequence[tuple[float, float]], name: str = "region") -> Region:
     """Region of a closed polygon (a lasso).
 
     Parameters
@@ -100,4 +98,5 @@ def region_from_polygon(
     outline = np.stack([columns * _SUBCELLS - 0.5, rows * _SUBCELLS - 0.5], axis=1)
     ImageDraw.Draw(canvas).polygon([tuple(p) for p in outline.tolist()], fill=1)
     filled = np.asarray(canvas, dtype=np.float64).reshape(height, _SUBCELLS, width, _SUBCELLS)
-    return Region(filled.mean(axis=(1, 3)), name)
+    weights: NDArray[np.float64] = filled.mean(axis=(1, 3))
+    return Region(weights, name)

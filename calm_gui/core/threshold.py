@@ -52,9 +52,7 @@ def credible_cells(values: NDArray[np.floating], mass: float) -> NDArray[np.bool
     -------
     ndarray (H,W), bool
     """
-    cells: NDArray[np.bool_] = (np.asarray(values, dtype=np.float64) >= credible_level(values, mass)) & (
-        values > 0
-    )
+    cells: NDArray[np.bool_] = (np.asarray(values, dtype=np.float64) >= credible_level(values, mass)) & (values > 0)
     return cells
 
 

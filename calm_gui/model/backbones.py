@@ -3,7 +3,7 @@
 torchvision's three networks keep torchvision's tensor names, so that its pretrained weights load as they are.
 """
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -77,15 +77,30 @@ class _Vgg16(Backbone):
         pools = [i for i, layer in enumerate(layers) if isinstance(layer, nn.MaxPool2d)]
         dropped = {8: pools[-2:], 16: pools[-1:], 32: []}[output_stride]
         # Identity in a dropped pool's place keeps torchvision's numbering of the others.
-        self.features = nn.Sequential(
-            *(nn.Identity() if i in dropped else layer for i, layer in enumerate(layers))
-        )
+        self.features = nn.Sequential(*(nn.Identity() if i in dropped else layer for i, layer in enumerate(layers)))
         self.conv6 = nn.Conv2d(512, 1024, kernel_size=3, padding=1)
         self.bn6 = nn.BatchNorm2d(1024) if batch_norm else nn.Identity()
         self.channels = 1024
 
     def forward(self, pictures: Tensor) -> Tensor:
         return functional.relu(self.bn6(self.conv6(self.features(pictures))))
+
+
+class _StrideOneMixed6a(nn.Module):
+    """torchvision's Mixed_6a with stride 1 in all three branches (its pooling branch has stride 2 written in)."""
+
+    def __init__(self, original: Any) -> None:
+        super().__init__()
+        self.branch3x3: nn.Module = original.branch3x3
+        self.branch3x3dbl_1: nn.Module = original.branch3x3dbl_1
+        self.branch3x3dbl_2: nn.Module = original.branch3x3dbl_2
+        self.branch3x3dbl_3: nn.Module = original.branch3x3dbl_3
+        for branch in (original.branch3x3, original.branch3x3dbl_3):
+            branch.conv.stride, branch.conv.padding = (1, 1), (1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
+        return torch.cat([self.branch3x3(x), double, functional.max_pool2d(x, 3, stride=1, padding=1)], 1)
 
 
 class _InceptionV3(Backbone):
@@ -95,8 +110,6 @@ class _InceptionV3(Backbone):
     is dropped at output stride 8. The names A3_1b and A3_2b are the released code's.
     """
 
-    _STEM_PADDING = {"Conv2d_1a_3x3": 1, "Conv2d_2b_3x3": 1}
-
     def __init__(self, output_stride: int) -> None:
         super().__init__()
         from torchvision.models import inception_v3
@@ -105,13 +118,9 @@ class _InceptionV3(Backbone):
         for name, module in trunk.named_children():
             if name.startswith(("Conv2d", "Mixed_5", "Mixed_6")):
                 self.add_module(name, module)
-        for name, padding in self._STEM_PADDING.items():
-            self.get_submodule(name).conv.padding = (padding, padding)
-        for convolution in (
-            self.get_submodule("Mixed_6a").branch3x3,
-            self.get_submodule("Mixed_6a").branch3x3dbl_3,
-        ):
-            convolution.conv.stride, convolution.conv.padding = (1, 1), (1, 1)
+        for padded in (trunk.Conv2d_1a_3x3, trunk.Conv2d_2b_3x3):
+            padded.conv.padding = (1, 1)
+        self.Mixed_6a = _StrideOneMixed6a(trunk.Mixed_6a)
         self.A3_1b = nn.Sequential(nn.Conv2d(768, 1024, 3, padding=1), nn.ReLU(inplace=True))
         self.A3_2b = nn.Sequential(nn.Conv2d(1024, 1024, 3, padding=1), nn.ReLU(inplace=True))
         self.pool_before_6a = output_stride == 16
@@ -122,19 +131,10 @@ class _InceptionV3(Backbone):
         for name, module in self.named_children():
             if name in ("Conv2d_3b_1x1", "Mixed_5b"):
                 x = functional.max_pool2d(x, kernel_size=3, stride=2, padding=1, ceil_mode=True)
-            if name == "Mixed_6a":
-                if self.pool_before_6a:
-                    x = functional.max_pool2d(x, kernel_size=3, stride=2, ceil_mode=True)
-                x = self._mixed_6a(module, x)
-            else:
-                x = module(x)
+            if name == "Mixed_6a" and self.pool_before_6a:
+                x = functional.max_pool2d(x, kernel_size=3, stride=2, ceil_mode=True)
+            x = module(x)
         return x
-
-    @staticmethod
-    def _mixed_6a(block: nn.Module, x: Tensor) -> Tensor:
-        """Mixed_6a with stride 1 in its pooling branch too (torchvision's forward has stride 2 written in)."""
-        double = block.branch3x3dbl_3(block.branch3x3dbl_2(block.branch3x3dbl_1(x)))
-        return torch.cat([block.branch3x3(x), double, functional.max_pool2d(x, 3, stride=1, padding=1)], 1)
 
 
 class _Timm(Backbone):
@@ -145,9 +145,7 @@ class _Timm(Backbone):
         import timm
 
         if not timm.is_model(name):
-            raise CheckpointError(
-                f"timm has no network called {name!r}; `timm.list_models()` lists those it has"
-            )
+            raise CheckpointError(f"timm has no network called {name!r}; `timm.list_models()` lists those it has")
         try:
             self.trunk = timm.create_model(
                 name, pretrained=False, num_classes=0, global_pool="", output_stride=output_stride

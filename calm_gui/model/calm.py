@@ -86,6 +86,7 @@ class HeadNetwork(nn.Module):
         self.head = head
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Raw outputs of pictures (B,3,h,w)."""
         outputs: tuple[Tensor, Tensor | None] = self.head(self.backbone(pictures))
         return outputs
 
@@ -126,9 +127,7 @@ def log_saliency(a: Tensor, activation: Activation, normaliser_gradient: bool = 
     if activation == "relu":
         on = a > 0
         log_s = torch.where(on, torch.where(on, a, 1.0).log(), -torch.inf)
-        log_sum = (
-            torch.where(on, a, 0.0).sum(dim=(-2, -1), keepdim=True).clamp_min(torch.finfo(a.dtype).tiny).log()
-        )
+        log_sum = torch.where(on, a, 0.0).sum(dim=(-2, -1), keepdim=True).clamp_min(torch.finfo(a.dtype).tiny).log()
     else:
         tail = a < _SOFTPLUS_IS_EXP
         log_s = torch.where(tail, a, functional.softplus(torch.where(tail, 0.0, a)).log())
@@ -152,8 +151,7 @@ def check_raw_outputs(f: Tensor, a: Tensor | None, activation: Activation | None
     """
     if not torch.isfinite(f).all():
         raise NumericalError(
-            "the class branch gave NaN or infinity; the checkpoint's weights are broken "
-            "or overflow at this precision"
+            "the class branch gave NaN or infinity; the checkpoint's weights are broken or overflow at this precision"
         )
     if a is None:
         return

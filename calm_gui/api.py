@@ -1,0 +1,56 @@
+"""Entry to the library: bundled checkpoints and pictures, and loading by name or path."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import calm_resources
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["bundled_checkpoints", "load_checkpoint", "resolve_checkpoint", "sample_pictures"]
+
+FIRST_PICTURE = "afghan_hound.jpg"
+"""The sample that is open at first start: the class of the paper's figure 3."""
+
+
+def bundled_checkpoints() -> dict[str, Path]:
+    """Names and files of the checkpoints that ship with the program (``demo``, ``demo-cam``)."""
+    return {path.stem: path for path in sorted(calm_resources.path("checkpoints").glob("*.safetensors"))}
+
+
+def sample_pictures() -> list[Path]:
+    """The bundled pictures, the one of the first start first."""
+    paths = sorted(calm_resources.path("samples").glob("*.jpg"))
+    return sorted(paths, key=lambda path: path.name != FIRST_PICTURE)
+
+
+def resolve_checkpoint(name: str | Path) -> Path:
+    """Path of a checkpoint given by bundled name or path (a path of that name wins)."""
+    path = Path(name)
+    return path if path.exists() else bundled_checkpoints().get(str(name), path)
+
+
+def load_checkpoint(path: str | Path = "demo", device: str = "auto") -> "LoadedModel":
+    """Load a checkpoint.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or the name of a bundled one: ``"demo"`` (CALM) or ``"demo-cam"``.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+
+    Returns
+    -------
+    LoadedModel
+
+    Raises
+    ------
+    CheckpointError
+        If the file can't be used; the message says why.
+    """
+    from calm_gui.model.loaded import load_model
+    from calm_gui.render import PRESENTER
+
+    return load_model(resolve_checkpoint(path), device, PRESENTER)

@@ -1,0 +1,67 @@
+"""Writing files so that they are there whole or not at all."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from calm_gui.errors import ExportError
+
+__all__ = ["atomic_path", "sha256_of", "write_bytes"]
+
+
+def _umask_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """A temporary file beside `path` to write to; it takes `path`'s place when the block ends well.
+
+    The file gets the umask's mode. After an exception nothing is left and an existing `path` is untouched.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    ExportError
+        If the folder doesn't exist, can't be written to, or the disk is full.
+    """
+    path = Path(path)
+    temporary: Path | None = None
+    try:
+        if path.is_dir():
+            raise ExportError(f"{path} is a folder; choose a file name")
+        handle, name = tempfile.mkstemp(prefix=".calm-", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(_umask_mode())
+        temporary.replace(path)
+        temporary = None
+    except OSError as error:
+        raise ExportError(f"{path} can't be written: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file atomically; errors as for `atomic_path`."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def sha256_of(path: str | Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

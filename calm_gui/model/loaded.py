@@ -1,0 +1,194 @@
+"""A checkpoint in memory, ready to explain pictures."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from calm_gui.core.classes import ClassTable
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation, Presenter
+from calm_gui.core.geometry import Geometry
+from calm_gui.core.hierarchy import Hierarchy, SupersetTable
+from calm_gui.errors import CheckpointError, NumericalError
+from calm_gui.model.calm import HeadNetwork
+from calm_gui.model.checkpoint import CheckpointInfo, build_network, load_weights, read_checkpoint
+from calm_gui.model.device import choose_device
+from calm_gui.model.files import sha256_of
+from calm_gui.model.picture import Picture, as_picture
+from calm_gui.model.preprocess import prepare
+
+__all__ = ["LoadedModel", "PictureLike", "load_model"]
+
+PictureLike = str | Path | Picture | Image.Image | NDArray[np.uint8]
+
+
+class LoadedModel:
+    """A network with its classes, hierarchy and preprocessing.
+
+    Always in evaluation mode; explaining never changes it.
+
+    Parameters
+    ----------
+    network : HeadNetwork
+    info : CheckpointInfo
+    device : torch.device
+    name : str
+    sha256 : str
+        Of the checkpoint file, or empty.
+    presenter : Presenter, optional
+        Given to every explanation.
+
+    Attributes
+    ----------
+    classes : ClassTable
+    hierarchy : Hierarchy or None
+    supersets : SupersetTable
+    grid : (int, int)
+        Rows and columns of the native grid.
+    """
+
+    def __init__(
+        self,
+        network: HeadNetwork,
+        info: CheckpointInfo,
+        device: torch.device,
+        name: str = "",
+        sha256: str = "",
+        presenter: Presenter | None = None,
+    ) -> None:
+        self.network = network.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+        self.info = info
+        self.device = device
+        self.name = name
+        self.sha256 = sha256
+        self.presenter = presenter
+        self.classes: ClassTable = info.classes
+        self.hierarchy: Hierarchy | None = info.hierarchy
+        self.supersets: SupersetTable = info.superset_table
+        self.grid = self._find_grid()
+
+    def _find_grid(self) -> tuple[int, int]:
+        """The native grid; from the stride where the input divides by it, else from a forward pass."""
+        size, stride = self.info.input.size, self.info.output_stride
+        if size % stride == 0:
+            return size // stride, size // stride
+        f, _ = self.raw(torch.zeros(1, 3, size, size))
+        return int(f.shape[2]), int(f.shape[3])
+
+    def raw(self, inputs: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Raw outputs f (B,C,H,W) and a (B,1,H,W) (None for CAM) of prepared inputs, on the device, float32.
+
+        Raises
+        ------
+        NumericalError
+            If the device has too little memory.
+        """
+        with torch.inference_mode():
+            inputs = inputs.to(self.device).contiguous(memory_format=torch.channels_last)
+            try:
+                outputs: tuple[Tensor, Tensor | None] = self.network(inputs)
+            except torch.OutOfMemoryError as error:
+                raise NumericalError(f"{self.device} has too little memory for this checkpoint; use the CPU") from error
+            return outputs
+
+    def explain(self, picture: PictureLike) -> Any:
+        """Explain a picture.
+
+        Parameters
+        ----------
+        picture : path, PIL image, uint8 array (h,w,3) or Picture
+
+        Returns
+        -------
+        Explanation, or CamExplanation for a CAM checkpoint
+
+        Raises
+        ------
+        PictureError
+            If the picture can't be opened.
+        NumericalError
+            If the network's output is no probability.
+        """
+        return self.explain_batch([as_picture(picture)])[0]
+
+    def explain_batch(self, pictures: Sequence[Picture]) -> list[AnyExplanation]:
+        """Explain several pictures in one forward pass."""
+        prepared = [prepare(picture, self.info.input, self.grid) for picture in pictures]
+        f, a = self.raw(torch.cat([tensor for tensor, _ in prepared]))
+        if tuple(f.shape[2:]) != self.grid:
+            raise CheckpointError(
+                f"{self.name} gives a grid of {tuple(f.shape[2:])}, but its output stride of "
+                f"{self.info.output_stride} promises {self.grid}"
+            )
+        f_rows = f.cpu().numpy()
+        a_rows = None if a is None else a.cpu().numpy()
+        return [
+            self._explanation(picture, geometry, f_rows[i], None if a_rows is None else a_rows[i])
+            for i, (picture, (_, geometry)) in enumerate(zip(pictures, prepared, strict=True))
+        ]
+
+    def _explanation(
+        self, picture: Picture, geometry: Geometry, f: NDArray[np.float32], a: NDArray[np.float32] | None
+    ) -> AnyExplanation:
+        source = {
+            "picture": {
+                "name": picture.name,
+                "path": str(picture.path) if picture.path else None,
+                "sha256": picture.sha256,
+                "notes": list(picture.notes),
+            },
+            "checkpoint": {
+                "name": self.name,
+                "sha256": self.sha256,
+                "method": self.info.method,
+                "backbone": self.info.backbone,
+                "assumed": list(self.info.assumed),
+            },
+        }
+        explanation: AnyExplanation
+        if a is None or self.info.saliency_activation is None:
+            explanation = CamExplanation(f, geometry, self.classes, self.hierarchy, self.supersets, source)
+        else:
+            explanation = Explanation(
+                f, a, self.info.saliency_activation, geometry, self.classes, self.hierarchy, self.supersets, source
+            )
+        explanation.picture = picture.pixels
+        explanation.presenter = self.presenter
+        return explanation
+
+
+def load_model(
+    path: str | Path,
+    device: str = "auto",
+    presenter: Presenter | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> LoadedModel:
+    """Load a checkpoint file.
+
+    Parameters
+    ----------
+    path : str or Path
+    device : str
+        As `choose_device` takes it.
+    presenter : Presenter, optional
+    progress : callable
+        Told in words what is being done.
+
+    Raises
+    ------
+    CheckpointError
+        If the file can't be used; the message says why.
+    """
+    path = Path(path)
+    chosen = choose_device(device)
+    progress(f"reading {path.name}")
+    info, tensors = read_checkpoint(path)
+    progress(f"building {info.backbone}")
+    network = build_network(info)
+    load_weights(network, tensors, path.name)
+    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter)

@@ -1,0 +1,70 @@
+"""Colour maps as tables of 256 colours. All are readable with colour-blind eyes unless noted."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CATEGORICAL", "DIVERGING", "SEQUENTIAL", "categorical_colour", "colour_table", "premultiplied_table"]
+
+SEQUENTIAL = ("inferno", "viridis", "magma", "cividis", "gray")
+"""For values from zero up; the first is the default."""
+
+DIVERGING = ("RdBu", "PuOr", "BrBG")
+"""For differences; each is turned so that the warm end is positive."""
+
+CATEGORICAL = (
+    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee7733", "#009988",
+    "#332288", "#ddcc77", "#882255", "#44aa99",
+)  # fmt: skip
+"""For winner maps: Paul Tol's bright and muted qualitative colours, distinct to colour-blind eyes."""
+
+
+@lru_cache(maxsize=32)
+def colour_table(name: str) -> NDArray[np.uint8]:
+    """The 256 colours of a map, lowest value first.
+
+    Parameters
+    ----------
+    name : str
+        One of `SEQUENTIAL` or `DIVERGING`.
+
+    Returns
+    -------
+    ndarray (256,3), uint8, RGB
+    """
+    from matplotlib import colormaps  # takes a tenth of a second, so not at start-up
+
+    if name not in SEQUENTIAL + DIVERGING:
+        raise ValueError(f"unknown colour map {name!r}; there are {', '.join(SEQUENTIAL + DIVERGING)}")
+    table = colormaps[name + ("_r" if name in ("RdBu", "PuOr", "BrBG") else "")](np.arange(256))[:, :3]
+    colours = np.round(table * 255).astype(np.uint8)
+    colours.flags.writeable = False
+    return colours
+
+
+@lru_cache(maxsize=256)
+def premultiplied_table(name: str, opacity: float) -> NDArray[np.uint32]:
+    """A colour map as premultiplied ARGB words, for blending over a picture.
+
+    Parameters
+    ----------
+    name : str
+    opacity : float
+        0..1, the same for all colours.
+
+    Returns
+    -------
+    ndarray (256,), uint32
+    """
+    alpha = round(opacity * 255)
+    rgb = (colour_table(name).astype(np.uint32) * alpha + 127) // 255
+    words: NDArray[np.uint32] = np.uint32(alpha << 24) | (rgb[:, 0] << 16) | (rgb[:, 1] << 8) | rgb[:, 2]
+    words.flags.writeable = False
+    return words
+
+
+def categorical_colour(index: int) -> tuple[int, int, int]:
+    """RGB of the index-th group of a winner map; colours repeat after `CATEGORICAL` is used up."""
+    code = CATEGORICAL[index % len(CATEGORICAL)]
+    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
