@@ -1,0 +1,5 @@
+"""Metrics of the paper's section 5 as objects with update, compute and reset; they work on arrays alone."""
+
+from calm_training.metrics.max_box_acc import MaxBoxAcc
+
+__all__ = ["MaxBoxAcc"]
