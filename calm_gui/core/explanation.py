@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
 
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.geometry import Box, Geometry, interpolate
@@ -351,6 +350,8 @@ class Explanation(_Classified):
     @cached_property
     def _log_p64(self) -> Float64:
         """log p(y|x) in float64 from raw f and a alone, (C,): what the sum check compares with."""
+        from scipy.special import log_softmax, logsumexp  # off the start-up path
+
         a = self.a.astype(np.float64)
         with np.errstate(divide="ignore"):
             log_s = np.log(np.maximum(a, 0)) if self.activation == "relu" else np.log(np.logaddexp(a, 0))
@@ -544,6 +545,8 @@ class CamExplanation(_Classified):
     @cached_property
     def class_probabilities(self) -> Float64:
         """p(y|x), (C,): softmax of the mean class scores (paper, equation 1)."""
+        from scipy.special import log_softmax  # off the start-up path
+
         return np.exp(log_softmax(self.f.mean(axis=(1, 2), dtype=np.float64)))
 
     def probability(self, target: ClassSetLike, region: Region | None = None) -> float:

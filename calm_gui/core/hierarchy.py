@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["Hierarchy", "Node", "SupersetTable"]
 
@@ -180,8 +182,10 @@ class Hierarchy(Mapping[str, Node]):
         return tuple(sorted({node.key: node for node in (*level, *ends)}.values(), key=lambda node: node.key))
 
     @cached_property
-    def incidence(self) -> csr_matrix:
+    def incidence(self) -> "csr_matrix":
         """Sparse 0/1 matrix (nodes, classes) in iteration order; times p(y|x) it gives every p(node|x)."""
+        from scipy.sparse import csr_matrix  # a tenth of a second, off the start-up path
+
         sizes = [len(node.classes) for node in self._nodes.values()]
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         indices = np.concatenate([node.classes.indices for node in self._nodes.values()])

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
@@ -84,6 +83,8 @@ def component_boxes(mask: NDArray[np.bool_], geometry: Geometry | None = None) -
     list of Box
         Half-open: a box ends where its last cell ends.
     """
+    from scipy import ndimage  # off the start-up path
+
     labels, count = ndimage.label(mask, structure=np.ones((3, 3)))
     sizes = np.bincount(labels.ravel(), minlength=count + 1)[1:]
     boxes = []

@@ -1,12 +1,13 @@
 """The output layers: CALM's two branches, CAM's one, and their logarithms (paper, sections 3 and 4.1)."""
 
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from calm_gui.errors import NumericalError
+from calm_gui.model.info import Activation
 
 __all__ = [
     "Activation",
@@ -17,8 +18,6 @@ __all__ = [
     "log_conditional",
     "log_saliency",
 ]
-
-Activation = Literal["relu", "softplus"]
 
 _SOFTPLUS_IS_EXP = -15.0
 """Below this, softplus(a) = exp(a) to float32 precision, so that its logarithm is a itself."""

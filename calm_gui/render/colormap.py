@@ -59,7 +59,8 @@ def premultiplied_table(name: str, opacity: float) -> NDArray[np.uint32]:
     """
     alpha = round(opacity * 255)
     rgb = (colour_table(name).astype(np.uint32) * alpha + 127) // 255
-    words: NDArray[np.uint32] = np.uint32(alpha << 24) | (rgb[:, 0] << 16) | (rgb[:, 1] << 8) | rgb[:, 2]
+    red, green, blue = rgb.T
+    words = ((alpha << 24) | (red << 16) | (green << 8) | blue).astype(np.uint32)
     words.flags.writeable = False
     return words
 

@@ -1,0 +1,226 @@
+"""What a checkpoint says of itself, without its weights: readable before torch is loaded."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from safetensors import SafetensorError, safe_open
+
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.geometry import Resize
+from calm_gui.core.hierarchy import Hierarchy, SupersetTable
+from calm_gui.errors import CheckpointError, HierarchyError
+
+__all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "read_info"]
+
+FORMAT = 1
+"""Version of the metadata that this program writes, and the newest that it reads."""
+
+Activation = Literal["relu", "softplus"]
+Interpolation = Literal["bilinear", "bicubic"]
+Method = Literal["calm-em", "calm-ml", "cam"]
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """How pictures are brought to the network (checkpoint metadata key ``input``).
+
+    Attributes
+    ----------
+    size : int
+        Side of the square input in pixels.
+    resize : {"squash", "crop", "pad"}
+    interpolation : {"bilinear", "bicubic"}
+    mean, std : (float, float, float)
+        Of RGB in 0..1: what is taken away, then divided by.
+    """
+
+    size: int = 224
+    resize: Resize = "squash"
+    interpolation: Interpolation = "bilinear"
+    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "InputSpec":
+        """Read the metadata; unknown values are a `CheckpointError`."""
+        try:
+            spec = cls(
+                size=int(data["size"]),
+                resize=data.get("resize", "squash"),
+                interpolation=data.get("interpolation", "bilinear"),
+                mean=tuple(float(v) for v in data["mean"]),  # type: ignore[arg-type]
+                std=tuple(float(v) for v in data["std"]),  # type: ignore[arg-type]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"the checkpoint's input description can't be read: {error!r}") from error
+        if (
+            not 16 <= spec.size <= 4096
+            or spec.resize not in get_args(Resize)
+            or spec.interpolation not in get_args(Interpolation)
+            or len(spec.mean) != 3
+            or len(spec.std) != 3
+            or min(spec.std) <= 0
+        ):
+            raise CheckpointError(f"the checkpoint's input description makes no sense: {data}")
+        return spec
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class CheckpointInfo:
+    """What a checkpoint says of itself (metadata key ``calm``).
+
+    Attributes
+    ----------
+    method : {"calm-em", "calm-ml", "cam"}
+    backbone : str
+        As `build_backbone` takes it.
+    output_stride : int
+    dilated : bool
+    saliency_activation : {"softplus", "relu"} or None
+        None for CAM.
+    input : InputSpec
+    classes : ClassTable
+    hierarchy : Hierarchy or None
+    supersets : tuple of str
+        Nodes of the hierarchy that are listed as supersets.
+    training : dict
+        Recipe, data, epochs, metrics, seed, versions; shown, not interpreted.
+    licence : str
+    assumed : tuple of str
+        What the file didn't say and was answered by the user; goes into every export.
+    """
+
+    method: Method
+    backbone: str
+    output_stride: int
+    classes: ClassTable
+    dilated: bool = False
+    saliency_activation: Activation | None = "softplus"
+    input: InputSpec = field(default_factory=InputSpec)
+    hierarchy: Hierarchy | None = None
+    supersets: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    licence: str = ""
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def is_cam(self) -> bool:
+        """Whether this is a CAM checkpoint."""
+        return self.method == "cam"
+
+    @property
+    def superset_table(self) -> SupersetTable:
+        """The superset of every class."""
+        return SupersetTable(self.hierarchy, self.supersets)
+
+    def to_json(self) -> dict[str, Any]:
+        """The metadata, JSON-ready."""
+        return {
+            "format": FORMAT,
+            "method": self.method,
+            "backbone": self.backbone,
+            "output_stride": self.output_stride,
+            "dilated": self.dilated,
+            "saliency_activation": self.saliency_activation,
+            "input": self.input.to_json(),
+            "classes": [
+                {"name": c.name, **({"wnid": c.wnid} if c.wnid else {})}
+                | ({"synonyms": list(c.synonyms)} if c.synonyms else {})
+                | ({"gloss": c.gloss} if c.gloss else {})
+                for c in self.classes
+            ],
+            **({"hierarchy": self.hierarchy.to_json()} if self.hierarchy else {}),
+            **({"supersets": list(self.supersets)} if self.supersets else {}),
+            "training": dict(self.training),
+            "licence": self.licence,
+            **({"assumed": list(self.assumed)} if self.assumed else {}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "CheckpointInfo":
+        """Read the metadata.
+
+        Raises
+        ------
+        CheckpointError
+            If the format is newer than this program, a key is missing or a value makes no sense.
+        """
+        version = data.get("format")
+        if not isinstance(version, int):
+            raise CheckpointError("the checkpoint's metadata has no format number")
+        if version > FORMAT:
+            raise CheckpointError(
+                f"the checkpoint has format {version}, this program reads up to {FORMAT}; update calm-gui"
+            )
+        try:
+            if data["method"] not in get_args(Method):
+                raise CheckpointError(f"unknown method {data['method']!r}; known are {', '.join(get_args(Method))}")
+            activation = None if data["method"] == "cam" else data["saliency_activation"]
+            if activation not in (None, *get_args(Activation)):
+                raise CheckpointError(f"unknown saliency activation {activation!r}")
+            classes = ClassTable(
+                ClassInfo(i, str(c["name"]), c.get("wnid"), tuple(c.get("synonyms", ())), str(c.get("gloss", "")))
+                for i, c in enumerate(data["classes"])
+            )
+            return cls(
+                method=data["method"],
+                backbone=str(data["backbone"]),
+                output_stride=int(data["output_stride"]),
+                dilated=bool(data.get("dilated", False)),
+                saliency_activation=activation,
+                input=InputSpec.from_json(data["input"]),
+                classes=classes,
+                hierarchy=Hierarchy.from_json(data["hierarchy"], classes) if data.get("hierarchy") else None,
+                supersets=tuple(data.get("supersets", ())),
+                training=dict(data.get("training", {})),
+                licence=str(data.get("licence", "")),
+                assumed=tuple(data.get("assumed", ())),
+            )
+        except HierarchyError as error:
+            raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"the checkpoint's metadata can't be read: {error!r}") from error
+
+    def with_training(self, **training: Any) -> "CheckpointInfo":
+        """A copy with further entries in `training`."""
+        return replace(self, training={**self.training, **training})
+
+
+def read_info(path: str | Path) -> CheckpointInfo:
+    """Metadata of a checkpoint of our own format.
+
+    Raises
+    ------
+    CheckpointError
+        With the likely cause, if the file is anything else.
+    """
+    path = Path(path)
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            text = (file.metadata() or {}).get("calm")
+    except FileNotFoundError as error:
+        raise CheckpointError(f"there is no file {path}") from error
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path.name} can't be read as safetensors: {error}") from error
+    if text is None:
+        raise CheckpointError(
+            f"{path.name} is a safetensors file without calm metadata, so what its weights are isn't known"
+        )
+    return CheckpointInfo.from_json(_parse(text, path))
+
+
+def _parse(text: str, path: Path) -> Mapping[str, Any]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"the calm metadata of {path.name} isn't JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise CheckpointError(f"the calm metadata of {path.name} isn't a JSON object")
+    return data
