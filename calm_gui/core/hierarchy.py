@@ -209,8 +209,9 @@ class Hierarchy(Mapping[str, Node]):
 class SupersetTable:
     """The superset of every class (paper, section 5.3 and supplement).
 
-    A class's superset is everything below its most specific listed ancestor: the one with the fewest classes,
-    then the lower key. A class without a listed ancestor stands alone.
+    A class's superset is everything below its most specific listed ancestor: the one fewest steps up, then the one
+    with fewer classes, then the lower key (a minivan is a car, one step up, not a truck, three). A class without a
+    listed ancestor stands alone.
 
     Parameters
     ----------
@@ -224,8 +225,9 @@ class SupersetTable:
         self._node_of: dict[int, Node] = {}
         if hierarchy is None:
             return
-        for node in sorted((hierarchy[k] for k in self.keys), key=lambda n: (len(n.classes), n.key), reverse=True):
-            for index in node.classes:
+        for key in hierarchy:
+            index = hierarchy[key].class_index
+            if index is not None and (node := _nearest_at_or_above(hierarchy, key, self.keys)):
                 self._node_of[index] = node
 
     def __getitem__(self, index: int) -> ClassSet:
@@ -236,6 +238,15 @@ class SupersetTable:
     def node(self, index: int) -> Node | None:
         """The listed node whose classes are the superset of class `index`, or None."""
         return self._node_of.get(index)
+
+
+def _nearest_at_or_above(hierarchy: Hierarchy, start: str, keys: frozenset[str]) -> Node | None:
+    level = {start}
+    while level:
+        if found := level & keys:
+            return min((hierarchy[key] for key in found), key=lambda node: (len(node.classes), node.key))
+        level = {parent for key in level for parent in hierarchy[key].parents}
+    return None
 
 
 def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:

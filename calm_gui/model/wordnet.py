@@ -79,9 +79,10 @@ def find_synset(name: str, below: str | None = None) -> str | None:
         describe(below)  # raises where there is no such noun
     words = re.sub(r"^\d+\W", "", name.strip().lower()).replace("_", " ").split()
     for start in range(len(words)):
-        # WordNet writes some compounds with hyphens (jack-o'-lantern), most without.
+        # WordNet's own spelling can have a hyphen where the name has none (red-winged blackbird), or the reverse.
         spelled = "_".join(words[start:])
-        for lemma in dict.fromkeys((spelled, spelled.replace("-", "_"), spelled.replace("-", ""))):
+        spellings = (spelled, spelled.replace("_", "-", 1), spelled.replace("-", "_"), spelled.replace("-", ""))
+        for lemma in dict.fromkeys(spellings):
             wnid = _first_sense(lemma, below)
             if wnid is not None:
                 return wnid
