@@ -1,0 +1,171 @@
+"""Class sets as the user builds them: unions and differences of nodes and classes, one chip each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.explanation import AnyExplanation, resolve
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import ClassLookupError
+
+__all__ = ["SPECIAL", "Expression", "Term", "class_key", "evaluate", "term_name"]
+
+SPECIAL = {
+    "@predicted": "predicted class",
+    "@superset": "superset of the predicted class",
+    "@runner-up": "runner-up",
+    "@rest": "everything else",
+    "@siblings": "siblings of the target",
+}
+"""Terms that follow the picture or the target, and what they are called."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One chip: a node or class that is added or taken away.
+
+    Attributes
+    ----------
+    key : str
+        A hierarchy key, a wnid, ``#index`` for a class without wnid, or one of `SPECIAL`.
+    sign : {"+", "-"}
+    """
+
+    key: str
+    sign: Literal["+", "-"] = "+"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Terms, applied from left to right. Empty means nothing is chosen.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+    name : str
+        The user's name for it, or empty.
+    """
+
+    terms: tuple[Term, ...] = ()
+    name: str = ""
+
+    @classmethod
+    def of(cls, *keys: str) -> "Expression":
+        """The union of nodes and classes."""
+        return cls(tuple(Term(key) for key in keys))
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def without(self, position: int) -> "Expression":
+        """The expression without one of its terms."""
+        return Expression(self.terms[:position] + self.terms[position + 1 :])
+
+    def including(self, key: str) -> "Expression":
+        """The expression with a node added; earlier terms of the same node go."""
+        return Expression((*(t for t in self.terms if t.key != key), Term(key)))
+
+    def excluding(self, key: str) -> "Expression":
+        """The expression with a node taken away; where it was a term of its own, that term just goes."""
+        kept = tuple(t for t in self.terms if t.key != key)
+        return Expression(kept if Term(key) in self.terms and len(kept) else (*kept, Term(key, "-")) if kept else ())
+
+
+def class_key(index: int, classes: ClassTable) -> str:
+    """The key of a class in expressions: its wnid, or ``#index``."""
+    return classes[index].wnid or f"#{index}"
+
+
+def evaluate(
+    expression: Expression,
+    classes: ClassTable,
+    hierarchy: Hierarchy | None,
+    explanation: AnyExplanation | None = None,
+    target: ClassSet | None = None,
+) -> ClassSet:
+    """The class set that an expression stands for.
+
+    Parameters
+    ----------
+    expression : Expression
+    classes, hierarchy
+        Of the checkpoint that is asked; keys that it lacks are an error.
+    explanation : Explanation, optional
+        What "predicted" and "runner-up" refer to; without it they are empty.
+    target : ClassSet, optional
+        What "everything else", "siblings" and "runner-up" stand against.
+
+    Raises
+    ------
+    ClassLookupError
+        If a key names nothing in this checkpoint.
+    """
+    chosen = ClassSet()
+    for term in expression.terms:
+        classes_of_term = _evaluate_key(term.key, classes, hierarchy, explanation, target or ClassSet())
+        chosen = chosen | classes_of_term if term.sign == "+" else chosen - classes_of_term
+    return chosen
+
+
+def _evaluate_key(
+    key: str,
+    classes: ClassTable,
+    hierarchy: Hierarchy | None,
+    explanation: AnyExplanation | None,
+    target: ClassSet,
+) -> ClassSet:
+    if key == "@rest":
+        return target.complement(len(classes))
+    if key == "@siblings":
+        return _siblings(target, hierarchy)
+    if key in SPECIAL:
+        if explanation is None:
+            return ClassSet()
+        ranked = [index for index, _ in explanation.top(len(classes))]
+        if key == "@predicted":
+            return ClassSet(ranked[:1])
+        if key == "@superset":
+            return explanation.supersets[ranked[0]]
+        return ClassSet([index for index in ranked if index not in target][:1])
+    if key.startswith("#"):
+        return resolve(int(key[1:]), classes, hierarchy)
+    return resolve(key, classes, hierarchy)
+
+
+def _siblings(target: ClassSet, hierarchy: Hierarchy | None) -> ClassSet:
+    """The other classes below the parents of the target's smallest node."""
+    if hierarchy is None or not target:
+        return ClassSet()
+    home = smallest_node(target, hierarchy)
+    above: Iterable[str] = hierarchy.ancestors(home) if home else ()
+    larger = sorted((hierarchy[k].classes for k in above if len(hierarchy[k].classes) > len(target)), key=len)
+    return larger[0] - target if larger else ClassSet()
+
+
+def smallest_node(classes: ClassSet, hierarchy: Hierarchy) -> str | None:
+    """Key of the smallest node that holds all of a set; of several the deepest, then the lowest key."""
+    if not classes:
+        return None
+    holders = [
+        node
+        for key in {hierarchy.by_class.get(next(iter(classes)), "")} & set(hierarchy)
+        for node in (hierarchy[k] for k in (key, *hierarchy.ancestors(key)))
+        if classes <= node.classes
+    ]
+    best = min(holders, key=lambda node: (len(node.classes), -node.depth, node.key), default=None)
+    return best.key if best else None
+
+
+def term_name(term: Term, classes: ClassTable, hierarchy: Hierarchy | None) -> str:
+    """What a chip says: the node's or class's name."""
+    key = term.key
+    if key in SPECIAL:
+        return SPECIAL[key]
+    if hierarchy is not None and key in hierarchy:
+        return hierarchy[key].name
+    if info := classes.by_wnid(key):
+        return info.name
+    if key.startswith("#") and int(key[1:]) < len(classes):
+        return classes[int(key[1:])].name
+    raise ClassLookupError(f"{key} names nothing in this checkpoint")

@@ -1,0 +1,422 @@
+"""What a state shows: maps, titles, scales, sentences. All of it derived, none of it stored."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.explanation import READINGS, AnyExplanation, Explanation, Map, WinnerMap
+from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.core.region import Region, region_from_polygon
+from calm_gui.core.threshold import credible_cells, min_max_level
+from calm_gui.errors import CalmError, ReadingError
+from calm_gui.model.info import CheckpointInfo
+from calm_gui.render.scale import Scale, fit_scale, remark, shared_scale
+from calm_gui.session.expression import Expression, evaluate, term_name
+from calm_gui.session.state import Pane, RegionShape, State, Threshold
+
+__all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region", "number_text"]
+
+_TITLE = {
+    "attribution": "Attribution",
+    "saliency": "Saliency",
+    "conditional": "Conditional",
+    "cue_posterior": "Cue posterior",
+    "counterfactual": "Counterfactual",
+    "winner": "Winner",
+    "cam": "CAM",
+    "picture": "Picture",
+}
+
+_FORMULA = {
+    "attribution": "p(A,z|x)",
+    "saliency": "p(z|x)",
+    "conditional": "p(A|x,z)",
+    "cue_posterior": "p(z|x,A)",
+    "counterfactual": "p(A,z|x) − p(B,z|x)",
+    "cam": "class score",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PaneContent:
+    """What one pane shows.
+
+    Attributes
+    ----------
+    pane : Pane
+    title : str
+    subtitle : str
+        The formula and the sum, in numbers.
+    explanation : Explanation or CamExplanation or None
+        None while it's being computed.
+    shown : Map, WinnerMap or None
+    scale : Scale or None
+    message : str
+        Why there is no map, or what must be known about it; empty if nothing.
+    """
+
+    pane: Pane
+    title: str
+    subtitle: str = ""
+    explanation: AnyExplanation | None = None
+    shown: Map | WinnerMap | None = None
+    scale: Scale | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class StripStep:
+    """One step of the hierarchy strip.
+
+    Attributes
+    ----------
+    node : Node
+    probability : float
+        p(node|x).
+    area : float
+        Share of the picture's cells in the smallest set that holds 90 % of the node's mass.
+    shown : Map
+    suggested : bool
+        Whether this is the superset of the paper's table.
+    chosen : bool
+        Whether the target is this node.
+    """
+
+    node: Node
+    probability: float
+    area: float
+    shown: Map
+    suggested: bool
+    chosen: bool
+
+
+class Scene:
+    """Everything that one state and the explanations at hand show.
+
+    Parameters
+    ----------
+    state : State
+    infos : mapping of checkpoint key to CheckpointInfo
+    explanations : callable
+        (picture key, checkpoint key) -> explanation or None.
+    maps : dict
+        Cache of maps that successive scenes share.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        infos: Mapping[str, CheckpointInfo],
+        explanations: Callable[[str | None, str], AnyExplanation | None],
+        maps: "dict[tuple[object, ...], Map | WinnerMap | CalmError]",
+    ) -> None:
+        self.state = state
+        self.infos = infos
+        self._explanations = explanations
+        self._maps = maps
+
+    @property
+    def info(self) -> CheckpointInfo | None:
+        """Metadata of the selection's checkpoint, once read."""
+        return self.infos.get(self.state.selection.checkpoint)
+
+    @property
+    def classes(self) -> ClassTable:
+        """Classes of the selection's checkpoint."""
+        return self.info.classes if self.info else ClassTable([])
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """Hierarchy of the selection's checkpoint."""
+        return self.info.hierarchy if self.info else None
+
+    @cached_property
+    def explanation(self) -> AnyExplanation | None:
+        """Of the current picture under the selection's checkpoint."""
+        return self._explanations(self.state.picture, self.state.selection.checkpoint)
+
+    @cached_property
+    def class_probabilities(self) -> NDArray[np.float64] | None:
+        """p(y|x), (C,)."""
+        return self.explanation.class_probabilities if self.explanation else None
+
+    @cached_property
+    def node_probabilities(self) -> dict[str, float]:
+        """p(node|x) of every node; empty before the picture is explained."""
+        if self.class_probabilities is None or self.hierarchy is None:
+            return {}
+        return self.hierarchy.probabilities(self.class_probabilities)
+
+    @cached_property
+    def target(self) -> ClassSet:
+        """The class set A."""
+        return self._set(self.state.selection.target)
+
+    @cached_property
+    def contrast(self) -> ClassSet:
+        """The class set B."""
+        return self._set(self.state.selection.contrast)
+
+    def _set(self, expression: Expression, explanation: AnyExplanation | None = None) -> ClassSet:
+        explanation = explanation or self.explanation
+        info = self.info
+        if info is None:
+            return ClassSet()
+        table, hierarchy = (
+            (explanation.classes, explanation.hierarchy) if explanation else (info.classes, info.hierarchy)
+        )
+        against = ClassSet()
+        if expression is not self.state.selection.target:
+            against = evaluate(self.state.selection.target, table, hierarchy, explanation)
+        return evaluate(expression, table, hierarchy, explanation, against)
+
+    def probability(self, classes: ClassSet) -> float | None:
+        """p(A|x) of a set, or None before the picture is explained."""
+        if self.class_probabilities is None:
+            return None
+        return float(self.class_probabilities[classes.indices].sum())
+
+    def name(self, expression: Expression) -> str:
+        """What an expression is called: its own name, or its terms'."""
+        if expression.name:
+            return expression.name
+        if not expression:
+            return "nothing"
+        parts: list[str] = []
+        for term in expression.terms:
+            text = self._dynamic_name(term.key) or self._term_name(expression, term)
+            parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text)
+        return " ".join(parts)
+
+    def _term_name(self, expression: Expression, term: object) -> str:
+        try:
+            return term_name(term, self.classes, self.hierarchy)  # type: ignore[arg-type]
+        except CalmError:
+            return getattr(term, "key", "?")
+
+    def _dynamic_name(self, key: str) -> str:
+        """Name of the class that a term which follows the picture stands for now."""
+        if self.explanation is None or key not in ("@predicted", "@runner-up", "@superset"):
+            return ""
+        classes = self._set(Expression.of(key))
+        if key == "@superset":
+            node = self.explanation.supersets.node(self.explanation.top(1)[0][0])
+            return node.name if node else self.set_name(classes)
+        return self.set_name(classes)
+
+    def set_name(self, classes: ClassSet) -> str:
+        """A short name of a set: its class, the node that is exactly it, or its size."""
+        if len(classes) == 1:
+            return self.classes[next(iter(classes))].name
+        if node := self.node_of_set.get(classes):
+            return node.name
+        return f"{len(classes)} classes"
+
+    @cached_property
+    def node_of_set(self) -> dict[ClassSet, Node]:
+        """The deepest node of each class set."""
+        return {node.classes: node for node in self.hierarchy.values()} if self.hierarchy else {}
+
+    @property
+    def lead_class(self) -> int | None:
+        """The most probable class of the target: where the hierarchy strip begins."""
+        if self.class_probabilities is None or not self.target:
+            return None
+        indices = self.target.indices
+        return int(indices[int(np.argmax(self.class_probabilities[indices]))])
+
+    @cached_property
+    def panes(self) -> tuple[PaneContent, ...]:
+        """What each pane shows, with its scale."""
+        contents = [self._content(pane) for pane in self.state.panes]
+        return tuple(replace(content, scale=self._scale(content, contents)) for content in contents)
+
+    def _content(self, pane: Pane) -> PaneContent:
+        title = _TITLE.get(pane.reading, pane.reading.removeprefix("method:"))
+        picture, checkpoint = self.state.pane_keys(pane)
+        explanation = self._explanations(picture, checkpoint)
+        if picture is None:
+            return PaneContent(pane, title, message="no picture is open")
+        if explanation is None:
+            return PaneContent(pane, title, message="")
+        if pane.reading == "picture":
+            return PaneContent(pane, title, explanation=explanation)
+        try:
+            shown, about = self._map(pane, explanation)
+        except CalmError as error:
+            return PaneContent(pane, title, explanation=explanation, message=str(error))
+        message = remark(shown.values) if isinstance(shown, Map) else ""
+        return PaneContent(pane, f"{title}{about}", self._subtitle(shown), explanation, shown, None, message)
+
+    def _map(self, pane: Pane, explanation: AnyExplanation) -> tuple[Map | WinnerMap, str]:
+        """The pane's map and the words about what it is about."""
+        if isinstance(explanation, Explanation) and pane.reading in ("saliency", "winner"):
+            if pane.reading == "saliency":
+                return self._cached(explanation, "saliency", ClassSet(), ClassSet()), ""
+            depth = min(self.state.view.depth, explanation.hierarchy.max_depth if explanation.hierarchy else 0)
+            return self._cached(explanation, "winner", depth, ClassSet()), f" at depth {depth}"
+        target, name = self._about(pane, explanation)
+        if not target:
+            raise ReadingError(f"{name} holds no class; click a class or group on the left")
+        reading = "cam" if not isinstance(explanation, Explanation) else pane.reading
+        if reading != "counterfactual":
+            return self._cached(explanation, reading, target, ClassSet()), f" — {name}"
+        contrast = self._set(self.state.selection.contrast, explanation)
+        if not contrast:
+            raise ReadingError("the counterfactual needs a contrast B: right-click a class or group, or drop one on B")
+        return self._cached(
+            explanation, reading, target, contrast
+        ), f" — {name} − {self.name(self.state.selection.contrast)}"
+
+    def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:
+        selection = self.state.selection
+        if pane.about == "contrast":
+            return self._set(selection.contrast, explanation), self.name(selection.contrast)
+        target = self._set(selection.target, explanation)
+        if pane.about == "superset" and target:
+            lead = int(target.indices[int(np.argmax(explanation.class_probabilities[target.indices]))])
+            node = explanation.supersets.node(lead)
+            classes = explanation.supersets[lead]
+            return classes, f"superset {node.name if node else self.set_name(classes)}"
+        return target, self.name(selection.target)
+
+    def _cached(
+        self, explanation: AnyExplanation, reading: str, target: ClassSet | int, contrast: ClassSet
+    ) -> Map | WinnerMap:
+        key = (id(explanation), reading, target, contrast)
+        if key not in self._maps:
+            if len(self._maps) > 256:
+                self._maps.clear()
+            try:
+                if isinstance(target, int):
+                    assert isinstance(explanation, Explanation)
+                    self._maps[key] = explanation.winner(target)
+                else:
+                    self._maps[key] = explanation.reading(reading, target, contrast)  # type: ignore[arg-type]
+            except CalmError as error:
+                self._maps[key] = error
+        found = self._maps[key]
+        if isinstance(found, CalmError):
+            raise found
+        return found
+
+    @staticmethod
+    def _subtitle(shown: Map | WinnerMap) -> str:
+        if isinstance(shown, WinnerMap):
+            words = f"{len(shown.legend())} groups"
+            return words + ", some overlap" if shown.overlapping else words
+        formula = _FORMULA[shown.reading]
+        if shown.check is None:
+            return f"{formula}, its sum means nothing"
+        if shown.reading == "conditional":
+            return f"{formula} · weighted by p(z|x) {shown.sum:.3f} = p(A|x)"
+        means = {
+            "attribution": " = p(A|x)",
+            "counterfactual": " = p(A|x) − p(B|x)",
+        }.get(shown.reading, "")
+        sign = "+" if shown.reading == "counterfactual" and shown.sum > 0 else ""
+        return f"{formula} · sum {sign}{number_text(shown.sum)}{means}"
+
+    def quantity(self, shown: Map) -> str:
+        """Which maps may share a scale: those of one quantity."""
+        return "joint" if shown.reading in ("attribution", "saliency") else shown.reading
+
+    def _scale(self, content: PaneContent, contents: list[PaneContent]) -> Scale | None:
+        if not isinstance(content.shown, Map):
+            return None
+        quantity = self.quantity(content.shown)
+        view = self.state.view
+        if view.scale_mode == "locked" and (locked := dict(view.locked).get(quantity)):
+            return locked
+        if view.scale_mode == "shared":
+            alike = [c.shown for c in contents if isinstance(c.shown, Map) and self.quantity(c.shown) == quantity]
+            grids = {m.values.size for m in alike}
+            if len(grids) == 1 or not view.relative:
+                return shared_scale(self.own_scale(m) for m in alike)
+        return self.own_scale(content.shown)
+
+    def own_scale(self, shown: Map) -> Scale:
+        """The scale that fits one map alone, in the view's spacing and unit."""
+        view = self.state.view
+        relative = view.relative and shown.reading in ("attribution", "saliency", "cue_posterior", "counterfactual")
+        factor = float(shown.values.size) if relative else 1.0
+        unit = "times uniform" if relative else shown.unit
+        if shown.reading == "cam":
+            return Scale(0.0, 1.0 if shown.values.max() > 0 else 0.0, "linear", 1.0, shown.unit)
+        return fit_scale(shown.values, shown.signed, view.spacing, factor, unit)
+
+    @cached_property
+    def strip(self) -> tuple[StripStep, ...]:
+        """The map at every step from the leading class up to the root, each class set once."""
+        lead, explanation, hierarchy = self.lead_class, self.explanation, self.hierarchy
+        if lead is None or not isinstance(explanation, Explanation) or hierarchy is None:
+            return ()
+        start = hierarchy.by_class.get(lead)
+        if start is None:
+            return ()
+        suggested = explanation.supersets[lead]
+        above = [hierarchy[key] for key in (start, *hierarchy.ancestors(start))]
+        # Of a chain of nodes with one class set the deepest names the step.
+        steps = {node.classes: node for node in sorted(above, key=lambda node: node.depth)}
+        result = []
+        for classes, node in sorted(steps.items(), key=lambda item: (len(item[0]), -item[1].depth, item[1].key)):
+            shown = self._cached(explanation, "attribution", classes, ClassSet())
+            assert isinstance(shown, Map)
+            area = float(credible_cells(shown.values, 0.9).mean()) if shown.values.any() else 0.0
+            result.append(
+                StripStep(
+                    node, self.node_probabilities[node.key], area, shown, classes == suggested, classes == self.target
+                )
+            )
+        return tuple(result)
+
+    @property
+    def active(self) -> PaneContent:
+        """What the active pane shows."""
+        return self.panes[min(self.state.active, len(self.panes) - 1)]
+
+    @cached_property
+    def regions(self) -> tuple[tuple[RegionShape, Region], ...]:
+        """The current picture's regions with their weights."""
+        if self.explanation is None:
+            return ()
+        return tuple((shape, make_region(shape, self.explanation)) for shape in self.state.regions_here())
+
+    @property
+    def question(self) -> str:
+        """What the active reading asks."""
+        return READINGS.get(self.active.pane.reading, "")  # type: ignore[call-overload]
+
+
+def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:
+    """Weights of a drawn region on an explanation's grid."""
+    if shape.kind == "box":
+        (x0, y0), (x1, y1) = shape.points
+        return explanation.region_from_box(x0, y0, x1, y1, shape.name)
+    return region_from_polygon(explanation.geometry, shape.points, shape.name)
+
+
+def chosen_cells(shown: Map, threshold: Threshold) -> NDArray[np.bool_] | None:
+    """The cells that a threshold chooses, (H,W), or None for no threshold.
+
+    Differences are judged by their size, whatever their sign.
+    """
+    values = np.abs(shown.values) if shown.signed else shown.values
+    if threshold.kind == "none" or not np.isfinite(values).all():
+        return None
+    if threshold.kind == "mass":
+        return credible_cells(values, threshold.value) if values.any() else np.zeros(values.shape, dtype=bool)
+    level = min_max_level(values, threshold.value) if threshold.kind == "min-max" else threshold.value
+    chosen: NDArray[np.bool_] = values >= level
+    return chosen
+
+
+def number_text(value: float) -> str:
+    """A probability as people read it: three digits, or a power of ten."""
+    if value != 0 and abs(value) < 0.001:
+        return f"{value:.1e}".replace("e-0", "e-")
+    return f"{value:.3f}"

@@ -1,0 +1,186 @@
+"""Everything the user has open and chosen, as frozen values. What can be derived from it is not in it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from calm_gui.core.explanation import Reading
+from calm_gui.render.scale import Scale
+from calm_gui.session.expression import Expression
+
+__all__ = [
+    "About",
+    "Pane",
+    "RegionShape",
+    "ScaleMode",
+    "Selection",
+    "State",
+    "Threshold",
+    "View",
+    "default_panes",
+]
+
+About = Literal["target", "contrast", "superset"]
+ScaleMode = Literal["fit", "shared", "locked"]
+ThresholdKind = Literal["none", "value", "mass", "min-max"]
+
+MAX_PANES = 6
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One view of one explanation.
+
+    Attributes
+    ----------
+    reading : str
+        A reading of `core.explanation`, ``picture`` for the picture alone, or ``method:<name>``.
+    about : {"target", "contrast", "superset"}
+        Which class set the reading is about; superset is that of the most probable class in the target.
+    checkpoint : str or None
+        Key of the checkpoint; None for the selection's.
+    picture : str or None
+        Key of the picture; None for the current one.
+    """
+
+    reading: Reading | Literal["picture"] | str = "attribution"
+    about: About = "target"
+    checkpoint: str | None = None
+    picture: str | None = None
+
+
+def default_panes() -> tuple[Pane, ...]:
+    """The panes of the first start."""
+    return (Pane("attribution"), Pane("attribution", "superset"), Pane("saliency"), Pane("counterfactual"))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Target and contrast, in the classes of one checkpoint.
+
+    Attributes
+    ----------
+    checkpoint : str
+        Key of the checkpoint whose classes the sets speak of.
+    target, contrast : Expression
+    """
+
+    checkpoint: str
+    target: Expression = field(default_factory=lambda: Expression.of("@predicted"))
+    contrast: Expression = field(default_factory=lambda: Expression.of("@runner-up"))
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """How cells are chosen: by value, by credible mass, or at tau between minimum and maximum."""
+
+    kind: ThresholdKind = "none"
+    value: float = 0.9
+
+
+@dataclass(frozen=True)
+class View:
+    """How maps are drawn, in all panes.
+
+    Attributes
+    ----------
+    sequential, diverging : str
+        Colour maps.
+    opacity : float
+    overlay : bool
+        Whether maps are drawn over the picture.
+    scale_mode : {"shared", "fit", "locked"}
+    locked : tuple of (quantity, Scale)
+        The scales of the locked mode.
+    spacing : {"linear", "log"}
+    relative : bool
+        Values relative to uniform instead of probability per cell.
+    threshold : Threshold
+    mask, contour, boxes, native, ground_truth : bool
+    depth : int
+        Of the winner map.
+    zoom : float
+        1 fits the picture into the pane.
+    centre : (float, float)
+        Middle of the pane as a share of the picture's width and height.
+    """
+
+    sequential: str = "inferno"
+    diverging: str = "RdBu"
+    opacity: float = 0.6
+    overlay: bool = True
+    scale_mode: ScaleMode = "shared"
+    locked: tuple[tuple[str, Scale], ...] = ()
+    spacing: Literal["linear", "log"] = "linear"
+    relative: bool = False
+    threshold: Threshold = field(default_factory=Threshold)
+    mask: bool = False
+    contour: bool = True
+    boxes: bool = False
+    native: bool = False
+    ground_truth: bool = True
+    depth: int = 6
+    zoom: float = 1.0
+    centre: tuple[float, float] = (0.5, 0.5)
+
+
+@dataclass(frozen=True)
+class RegionShape:
+    """A region as drawn on a picture.
+
+    Attributes
+    ----------
+    name : str
+    picture : str
+        Key of the picture it is drawn on.
+    kind : {"box", "polygon"}
+    points : tuple of (x, y)
+        Pixels of the upright picture: two corners of a box, or the corners of a polygon.
+    """
+
+    name: str
+    picture: str
+    kind: Literal["box", "polygon"]
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """The whole session.
+
+    Attributes
+    ----------
+    selection : Selection
+    pictures : tuple of str
+        Keys (absolute paths) of the open pictures.
+    current : int
+        Index of the one shown; -1 where there is none.
+    panes : tuple of Pane
+    active : int
+        Index of the pane that the View panel speaks of.
+    view : View
+    regions : tuple of RegionShape
+    named_sets : tuple of Expression
+        Sets that the user keeps, each with a name.
+    """
+
+    selection: Selection
+    pictures: tuple[str, ...] = ()
+    current: int = -1
+    panes: tuple[Pane, ...] = field(default_factory=default_panes)
+    active: int = 0
+    view: View = field(default_factory=View)
+    regions: tuple[RegionShape, ...] = ()
+    named_sets: tuple[Expression, ...] = ()
+
+    @property
+    def picture(self) -> str | None:
+        """Key of the current picture."""
+        return self.pictures[self.current] if 0 <= self.current < len(self.pictures) else None
+
+    def pane_keys(self, pane: Pane) -> tuple[str | None, str]:
+        """Keys of the picture and the checkpoint that a pane shows."""
+        return pane.picture or self.picture, pane.checkpoint or self.selection.checkpoint
+
+    def regions_here(self) -> tuple[RegionShape, ...]:
+        """Regions of the current picture."""
+        return tuple(region for region in self.regions if region.picture == self.picture)

@@ -1,0 +1,107 @@
+"""The store: one state, swapped once per user action, with undo."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calm_gui.session.state import Pane, Selection, State, View
+
+__all__ = ["Store"]
+
+_HISTORY = 200
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """What undo restores together."""
+
+    selection: Selection
+    view: View
+    panes: tuple[Pane, ...]
+    active: int
+    regions: tuple[Any, ...]
+
+
+class Store:
+    """Holds the state and tells observers of each change as (old, new).
+
+    Parameters
+    ----------
+    state : State
+
+    Attributes
+    ----------
+    state : State
+        Read it; change it by `update` alone.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._undo: list[_Snapshot] = []
+        self._redo: list[_Snapshot] = []
+        self._observers: list[Callable[[State, State], None]] = []
+
+    def observe(self, observer: Callable[[State, State], None]) -> None:
+        """Tell `observer` of every change from now on."""
+        self._observers.append(observer)
+
+    def update(self, undoable: bool = True, **changes: Any) -> None:
+        """Swap the state for one with `changes`.
+
+        Parameters
+        ----------
+        undoable : bool
+            Whether undo should come back to the state before. Movements that come in streams (zoom, opacity while
+            it's dragged) and loading aren't.
+        **changes
+            Attributes of `State`.
+        """
+        new = replace(self.state, **changes)
+        if new == self.state:
+            return
+        if undoable and _snapshot(new) != _snapshot(self.state):
+            self._undo = [*self._undo[-_HISTORY + 1 :], _snapshot(self.state)]
+            self._redo.clear()
+        self._swap(new)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to undo."""
+        return bool(self._undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is something to redo."""
+        return bool(self._redo)
+
+    def undo(self) -> None:
+        """Go back one step, if there is one."""
+        self._travel(self._undo, self._redo)
+
+    def redo(self) -> None:
+        """Go forward again, if there was an undo."""
+        self._travel(self._redo, self._undo)
+
+    def _travel(self, source: list[_Snapshot], target: list[_Snapshot]) -> None:
+        if source:
+            target.append(_snapshot(self.state))
+            goal = source.pop()
+            self._swap(
+                replace(
+                    self.state,
+                    selection=goal.selection,
+                    view=goal.view,
+                    panes=goal.panes,
+                    active=goal.active,
+                    regions=goal.regions,
+                )
+            )
+
+    def _swap(self, new: State) -> None:
+        old, self.state = self.state, new
+        for observer in self._observers:
+            observer(old, new)
+
+
+def _snapshot(state: State) -> _Snapshot:
+    return _Snapshot(state.selection, state.view, state.panes, state.active, state.regions)

@@ -1,0 +1,433 @@
+"""The user's intents: open, choose, arrange. Loading and forward passes go to the runner; the rest happens at once."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.errors import CalmError, CheckpointError, PictureError
+from calm_gui.model.info import CheckpointInfo, read_info
+from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.jobs import Job, Runner
+from calm_gui.session.scene import Scene
+from calm_gui.session.state import MAX_PANES, Pane, RegionShape, Selection, State, View
+from calm_gui.session.store import Store
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["PICTURE_SUFFIXES", "Workspace", "pictures_in"]
+
+PICTURE_SUFFIXES = frozenset(
+    [".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".avif", ".jp2", ".ppm", ".pgm", ".tga", ".ico"]
+)
+"""What counts as a picture when a folder is opened; a file that is named is opened whatever it is called."""
+
+_CACHE_BYTES = 512 * 2**20
+_log = logging.getLogger(__name__)
+
+
+def pictures_in(paths: Iterable[str | Path]) -> list[str]:
+    """Absolute paths of files, and of the pictures in folders, in order and each once.
+
+    Hidden files (such as the side files that macOS leaves) are passed over in folders.
+    """
+    found: dict[str, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURE_SUFFIXES and p.name[0] != ".")
+            found.update(dict.fromkeys(str(p.absolute()) for p in inside))
+        else:
+            found[str(path.absolute())] = None
+    return list(found)
+
+
+class Workspace:
+    """What is open, and what the user does with it.
+
+    Parameters
+    ----------
+    checkpoint : str
+        Key (path) of the checkpoint to begin with.
+    runner : Runner
+    load : callable
+        (checkpoint path, device, progress) -> LoadedModel; runs on the worker.
+    device : str
+
+    Attributes
+    ----------
+    store : Store
+    infos : dict of checkpoint key to CheckpointInfo
+        Of all checkpoints that were opened.
+    models : dict of checkpoint key to LoadedModel
+        Of those that are loaded.
+    status : str
+        What is being done, or the last thing that was.
+    forward_ms : float or None
+        Duration of the last forward pass.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str,
+        runner: Runner,
+        load: "Callable[[str, str, Callable[[str], None]], LoadedModel]",
+        device: str = "auto",
+    ) -> None:
+        self.store = Store(State(Selection(checkpoint)))
+        self.runner = runner
+        self.device = device
+        self.infos: dict[str, CheckpointInfo] = {}
+        self.models: dict[str, LoadedModel] = {}
+        self.status = ""
+        self.forward_ms: float | None = None
+        self.failures: dict[tuple[str, str], str] = {}
+        self._load = load
+        self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
+        self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
+        self._scene: Scene | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self._complaints: list[Callable[[str], None]] = []
+        self.store.observe(self._on_state)
+        self._read_info(checkpoint)
+
+    # What widgets listen to
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever `scene` or `status` has changed."""
+        self._listeners.append(listener)
+
+    def on_complaint(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with each sentence that the user must see."""
+        self._complaints.append(listener)
+
+    @property
+    def state(self) -> State:
+        """The state."""
+        return self.store.state
+
+    @property
+    def scene(self) -> Scene:
+        """What the state shows."""
+        if self._scene is None:
+            self._scene = Scene(self.state, self.infos, self.explanation, self._maps)
+        return self._scene
+
+    def explanation(self, picture: str | None, checkpoint: str) -> AnyExplanation | None:
+        """The explanation at hand, or None."""
+        return self._explanations.get((picture, checkpoint)) if picture else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that is shown is still being computed."""
+        return any(
+            picture and (picture, checkpoint) not in self.failures and not self.explanation(picture, checkpoint)
+            for picture, checkpoint in self._wanted()
+        )
+
+    def _changed(self) -> None:
+        self._scene = None
+        for listener in self._listeners:
+            listener()
+
+    def _say(self, status: str) -> None:
+        self.status = status
+        for listener in self._listeners:
+            listener()
+
+    def complain(self, sentence: str) -> None:
+        """Tell the user what went wrong."""
+        _log.warning(sentence)
+        for listener in self._complaints:
+            listener(sentence)
+
+    def _on_state(self, old: State, new: State) -> None:
+        self._changed()
+        if set(self._wanted(new)) != set(self._wanted(old)) or new.current != old.current:
+            self.compute()
+
+    # Opening
+
+    def open_pictures(self, paths: Iterable[str | Path], current: str | None = None) -> None:
+        """Show pictures (and the pictures of folders) instead of the open ones; the first, or `current`, is shown."""
+        try:
+            keys = pictures_in(paths)
+        except OSError as error:
+            self.complain(f"{error.filename} can't be opened: {error.strerror}")
+            return
+        missing = [key for key in keys if not Path(key).exists()]
+        if missing:
+            self.complain(f"there is no file {missing[0]}" + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))
+        keys = [key for key in keys if key not in missing]
+        if not keys:
+            if not missing:
+                self.complain("there are no pictures in what was opened")
+            return
+        self.failures.clear()
+        position = keys.index(str(Path(current).absolute())) if current else 0
+        self.store.update(undoable=False, pictures=tuple(keys), current=position)
+        self.compute()
+
+    def show_picture(self, position: int) -> None:
+        """Go to an open picture by its position; out of range is ignored."""
+        if 0 <= position < len(self.state.pictures):
+            self.store.update(undoable=False, current=position)
+
+    def step_picture(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) picture, stopping at the ends."""
+        self.show_picture(min(max(self.state.current + by, 0), len(self.state.pictures) - 1))
+
+    def open_checkpoint(self, path: str | Path, **answers: Any) -> None:
+        """Explain with another checkpoint from now on; a failure leaves the one at hand as it was."""
+        key = str(Path(path).absolute())
+
+        def done(model: "LoadedModel") -> None:
+            self._keep_model(key, model)
+            selection = self._translated(key)
+            self.store.update(selection=selection)
+            self._changed()
+            self.compute()
+
+        self._say(f"loading {Path(path).name}")
+        self.runner.submit(
+            Job("checkpoint", lambda job: self._load(key, self.device, job.progress), done, self._failed, self._say)
+        )
+
+    def _translated(self, checkpoint: str) -> Selection:
+        """The selection in another checkpoint's classes; terms that it lacks fall back to the first guess."""
+        info = self.infos[checkpoint]
+        known = {class_key(i, info.classes) for i in range(len(info.classes))} | set(info.hierarchy or ())
+
+        def translate(expression: Expression, default: str) -> Expression:
+            same = all(t.key.startswith("@") or t.key in known for t in expression.terms)
+            return expression if same else Expression.of(default)
+
+        old = self.state.selection
+        return Selection(checkpoint, translate(old.target, "@predicted"), translate(old.contrast, "@runner-up"))
+
+    def _read_info(self, checkpoint: str) -> None:
+        try:
+            self.infos[checkpoint] = read_info(checkpoint)
+        except CheckpointError as error:
+            # The load on the worker says it again, to a window that's there by then.
+            _log.info("metadata not read ahead: %s", error)
+
+    # Computing
+
+    def _wanted(self, state: State | None = None) -> list[tuple[str, str]]:
+        """(picture, checkpoint) pairs that a state shows, the current picture's first."""
+        state = state or self.state
+        pairs = [(state.picture, state.selection.checkpoint), *(state.pane_keys(pane) for pane in state.panes)]
+        return list(dict.fromkeys((p, c) for p, c in pairs if p))
+
+    def compute(self) -> None:
+        """Ask for every explanation that is shown but not at hand, then for the next picture's."""
+        for pair in self._wanted():
+            if pair not in self._explanations and pair not in self.failures:
+                self._submit(pair, urgency=0)
+            elif pair in self._explanations:
+                self._explanations.move_to_end(pair)
+        following = self.state.current + 1
+        if 0 < following < len(self.state.pictures):
+            pair = (self.state.pictures[following], self.state.selection.checkpoint)
+            if pair not in self._explanations and pair not in self.failures:
+                self._submit(pair, urgency=1)
+
+    def _submit(self, pair: tuple[str, str], urgency: int) -> None:
+        picture, checkpoint = pair
+
+        def work(job: Job) -> "tuple[LoadedModel, AnyExplanation, float]":
+            from calm_gui.model.picture import load_picture
+
+            model = self.models.get(checkpoint) or self._load(checkpoint, self.device, job.progress)
+            job.check()
+            job.progress(f"explaining {Path(picture).name}")
+            pixels = load_picture(picture)
+            job.check()
+            start = perf_counter()
+            explanation: AnyExplanation = model.explain(pixels)
+            duration = (perf_counter() - start) * 1000
+            explanation.class_probabilities  # noqa: B018  computed here, so that no click waits for it
+            return model, explanation, duration
+
+        def done(result: "tuple[LoadedModel, AnyExplanation, float]") -> None:
+            model, explanation, duration = result
+            self._keep_model(checkpoint, model)
+            self._keep_explanation(pair, explanation)
+            self.forward_ms = duration
+            if pair in self._wanted():
+                notes = explanation.source.get("picture", {}).get("notes", ())
+                self.status = f"{Path(picture).name}" + (f" · {', '.join(notes)}" if notes else "")
+                self._changed()
+                self.compute()
+
+        def failed(error: Exception) -> None:
+            self.failures[pair] = _sentence(error)
+            if pair in self._wanted():
+                self._failed(error)
+                self._back_from(picture, error)
+
+        self.runner.submit(Job(("explain", *pair), work, done, failed, self._say, urgency))
+
+    def _back_from(self, picture: str, error: Exception) -> None:
+        """After a picture that can't be opened, show the last good one again."""
+        if isinstance(error, PictureError) and picture == self.state.picture:
+            good = {p for p, _ in self._explanations}
+            positions = [i for i, key in enumerate(self.state.pictures) if key in good]
+            if positions:
+                nearest = min(positions, key=lambda i: abs(i - self.state.current))
+                self.store.update(undoable=False, current=nearest)
+
+    def _failed(self, error: Exception) -> None:
+        if not isinstance(error, CalmError):
+            _log.error("unexpected failure", exc_info=error)
+        self._changed()
+        self._say("")
+        self.complain(_sentence(error))
+
+    def _keep_model(self, key: str, model: "LoadedModel") -> None:
+        self.models[key] = model
+        self.infos[key] = model.info
+
+    def _keep_explanation(self, pair: tuple[str, str], explanation: AnyExplanation) -> None:
+        self._explanations[pair] = explanation
+        size = sum(_bytes_of(e) for e in self._explanations.values())
+        wanted = set(self._wanted())
+        for old in list(self._explanations):
+            if size <= _CACHE_BYTES:
+                break
+            if old not in wanted and old != pair:
+                size -= _bytes_of(self._explanations.pop(old))
+                self._maps.clear()
+
+    def close(self) -> None:
+        """Stop the worker."""
+        self._listeners.clear()
+        self._complaints.clear()
+        self.runner.close()
+
+    # Choosing
+
+    def set_target(self, expression: Expression) -> None:
+        """Make an expression the target A."""
+        self.store.update(selection=replace(self.state.selection, target=expression))
+
+    def set_contrast(self, expression: Expression) -> None:
+        """Make an expression the contrast B."""
+        self.store.update(selection=replace(self.state.selection, contrast=expression))
+
+    def toggle(self, key: str) -> None:
+        """Add a node or class to the target, or take it away if the target holds all of it."""
+        scene = self.scene
+        classes = scene._set(Expression.of(key))
+        target = self.state.selection.target
+        if target.terms and target.terms[0].key.startswith("@") and len(target.terms) == 1:
+            # A set that follows the picture is pinned before it's edited.
+            target = Expression.of(*(class_key(i, scene.classes) for i in scene.target))
+        self.set_target(target.excluding(key) if classes <= scene.target else target.including(key))
+
+    def swap(self) -> None:
+        """Exchange target and contrast, as they are now."""
+        selection = self.state.selection
+        target, contrast = self._pinned(selection.target), self._pinned(selection.contrast)
+        self.store.update(selection=replace(selection, target=contrast, contrast=target))
+
+    def _pinned(self, expression: Expression) -> Expression:
+        """The expression with a term that follows the other set replaced by the classes it stands for."""
+        if not any(term.key in ("@runner-up", "@rest", "@siblings") for term in expression.terms):
+            return expression
+        classes = self.scene._set(expression)
+        if node := self.scene.node_of_set.get(classes):
+            return Expression.of(node.key)
+        return Expression.of(*(class_key(i, self.scene.classes) for i in classes))
+
+    def climb(self, up: bool) -> None:
+        """Make the next larger (or smaller) step of the hierarchy strip the target."""
+        steps = self.scene.strip
+        if not steps:
+            return
+        size = len(self.scene.target)
+        if up:
+            larger = [step for step in steps if len(step.node.classes) > size]
+            goal = larger[0] if larger else None
+        else:
+            smaller = [step for step in steps if len(step.node.classes) < size]
+            goal = smaller[-1] if smaller else None
+        if goal:
+            self.set_target(Expression.of(goal.node.key))
+
+    # Arranging
+
+    def update_view(self, undoable: bool = True, **changes: Any) -> None:
+        """Change attributes of the view."""
+        self.store.update(undoable, view=replace(self.state.view, **changes))
+
+    def lock_scales(self) -> None:
+        """Keep the scales that are shown now for all pictures and readings to come."""
+        scales = {
+            self.scene.quantity(c.shown): c.scale for c in self.scene.panes if isinstance(c.shown, Map) and c.scale
+        }
+        self.update_view(scale_mode="locked", locked=tuple(scales.items()))
+
+    def set_panes(self, panes: Iterable[Pane]) -> None:
+        """Show other panes, at most `MAX_PANES`."""
+        panes = tuple(panes)[:MAX_PANES]
+        if panes:
+            self.store.update(panes=panes, active=min(self.state.active, len(panes) - 1))
+
+    def change_pane(self, index: int, **changes: Any) -> None:
+        """Change attributes of one pane."""
+        panes = list(self.state.panes)
+        panes[index] = replace(panes[index], **changes)
+        self.store.update(panes=tuple(panes))
+
+    def add_pane(self) -> None:
+        """Add a copy of the active pane and make it active."""
+        if len(self.state.panes) < MAX_PANES:
+            panes = (*self.state.panes, self.state.panes[self.state.active])
+            self.store.update(panes=panes, active=len(panes) - 1)
+
+    def close_pane(self, index: int) -> None:
+        """Close a pane; the last one stays."""
+        panes = self.state.panes[:index] + self.state.panes[index + 1 :]
+        if panes:
+            active = self.state.active - (self.state.active > index)
+            self.store.update(panes=panes, active=min(active, len(panes) - 1))
+
+    def activate(self, index: int) -> None:
+        """Let the View panel speak of another pane."""
+        self.store.update(undoable=False, active=index)
+
+    def add_region(self, kind: str, points: Iterable[tuple[float, float]]) -> None:
+        """Mark a region on the current picture."""
+        if self.state.picture is None:
+            return
+        taken = {region.name for region in self.state.regions_here()}
+        name = next(f"region {i}" for i in range(1, len(taken) + 2) if f"region {i}" not in taken)
+        shape = RegionShape(name, self.state.picture, kind, tuple(points))  # type: ignore[arg-type]
+        self.store.update(regions=(*self.state.regions, shape))
+
+    def remove_region(self, shape: RegionShape) -> None:
+        """Forget a region."""
+        self.store.update(regions=tuple(r for r in self.state.regions if r != shape))
+
+    def reset_view(self) -> None:
+        """Zoom so that the whole picture fits."""
+        self.update_view(undoable=False, zoom=1.0, centre=View().centre)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, CalmError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is too little memory for that; close other programs or use a smaller picture"
+    return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"
+
+
+def _bytes_of(explanation: AnyExplanation) -> int:
+    picture = explanation.picture.nbytes if explanation.picture is not None else 0
+    return 2 * explanation.f.nbytes + picture
