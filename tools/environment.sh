@@ -15,8 +15,9 @@ fail() {
     exit 1
 }
 
-# Left behind by an interrupted set-up, a removed Python or a moved folder: a Python that doesn't start or has no pip.
-if ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
+# An interrupted set-up or a removed Python leaves an environment that doesn't start, has no pip, or isn't one.
+usable='import os, pip, sys; sys.exit(os.path.realpath(sys.prefix) != os.path.realpath(sys.argv[1]))'
+if ! "$venv/bin/python" -c "$usable" "$venv" 2>/dev/null; then
     command -v "$python" >/dev/null || fail "There is no $python here. Install Python 3.11 or newer, or name it: make PYTHON=python3.12 ..."
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         fail "$python is $("$python" -V 2>&1), but calm-gui needs Python 3.11 or newer. Name another: make PYTHON=python3.12 ..."
