@@ -160,9 +160,7 @@ def soft_targets(labels: Tensor, classes: int, label_smoothing: float) -> Tensor
     return target.scatter_(1, labels[:, None], 1 - label_smoothing + label_smoothing / classes)
 
 
-def _log_parts(
-    f: Tensor, a: Tensor, activation: Activation, normaliser_gradient: bool
-) -> tuple[Tensor, Tensor]:
+def _log_parts(f: Tensor, a: Tensor, activation: Activation, normaliser_gradient: bool) -> tuple[Tensor, Tensor]:
     """Flattened f (B,C,Z) and log h - logsumexp f (B,Z): their sum along C is the log of the joint."""
     f = f.float()
     log_h = log_saliency(a, activation, normaliser_gradient)
@@ -219,9 +217,8 @@ def _soft(
 
     (f, rest), (f_source, rest_source) = parts, parts_source
     total = torch.zeros(len(f), dtype=f.dtype, device=f.device)
-    for chunk, chunk_source, weight in zip(
-        f.split(class_chunk, 1), f_source.split(class_chunk, 1), target.split(class_chunk, 1), strict=True
-    ):
-        arguments = (chunk, rest, chunk_source, rest_source, weight)
+    for start in range(0, f.shape[1], class_chunk):
+        rows = slice(start, start + class_chunk)
+        arguments = (f[:, rows], rest, f_source[:, rows], rest_source, target[:, rows])
         total = total + checkpoint(of_chunk, *arguments, use_reentrant=False, preserve_rng_state=False)
     return total

@@ -111,8 +111,8 @@ class CueLocalization:
         of_part = np.array([[part == name for name in self.attribute_parts] for part in PARTS])
         result = {}
         for a, b in combinations(range(len(has)), 2):
-            differs = of_part[:, has[a] != has[b]].any(1)
-            result[a + 1, b + 1] = tuple(part for part, yes in zip(PARTS, differs, strict=True) if yes)
+            differs = np.flatnonzero((of_part & (has[a] != has[b])).any(1))
+            result[a + 1, b + 1] = tuple(PARTS[i] for i in differs)
         return result
 
     def pairs(self, n_parts: int) -> list[CuePair]:

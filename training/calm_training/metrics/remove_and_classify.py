@@ -18,6 +18,9 @@ the picture's own mean colour."""
 
 Classifier = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Shares of erased pixels in the paper's figure."""
+
 _BLUR_SIGMA = 15.0
 _BLUR_RADIUS = 15
 
@@ -86,7 +89,7 @@ class RemoveAndClassify:
     def __init__(
         self,
         classify: Classifier,
-        shares: Sequence[float] = tuple(k / 100 for k in range(10, 100, 10)),
+        shares: Sequence[float] = SHARES,
         erasure: Erasure = "blur",
         mean_colour: Sequence[float] = (0.485, 0.456, 0.406),
         random_seeds: Sequence[int] = (0, 1, 2),
@@ -128,10 +131,9 @@ class RemoveAndClassify:
             raise DataError("the map holds NaN or infinity")
         fill = self._fill(picture)
         # The same random order for a picture whatever the method, so that methods are compared against one baseline.
-        random_maps = [np.random.default_rng((seed, self.images)).random(score_map.shape) for seed in self.random_seeds]
-        variants = [
-            erase(picture, erased_pixels(m, share), fill) for m in (score_map, *random_maps) for share in self.shares
-        ]
+        generators = [np.random.default_rng((seed, self.images)) for seed in self.random_seeds]
+        maps: list[NDArray[Any]] = [score_map, *(generator.random(score_map.shape) for generator in generators)]
+        variants = [erase(picture, erased_pixels(m, share), fill) for m in maps for share in self.shares]
         right = (self.classify(np.stack(variants)) == label).reshape(-1, len(self.shares))
         self.correct += right[0]
         self.correct_at_random += right[1:]
