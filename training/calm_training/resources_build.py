@@ -154,8 +154,7 @@ def class_table(nouns: NounReader) -> dict[str, Any]:
         "format": 1,
         "source": "ImageNet-1k (ILSVRC2012), wnids sorted; names, synonyms and glosses from WordNet 3.0",
         "classes": [
-            {"index": index, "wnid": wnid, **_description(nouns, wnid)}
-            for index, wnid in enumerate(_imagenet_wnids())
+            {"index": index, "wnid": wnid, **_description(nouns, wnid)} for index, wnid in enumerate(_imagenet_wnids())
         ],
     }
 
@@ -237,9 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0 done, 2 WordNet isn't where it was said to be.
     """
     parser = argparse.ArgumentParser(prog="calm_training.resources_build", description=__doc__)
-    parser.add_argument(
-        "--wordnet", type=Path, default=Path("/usr/share/wordnet"), help="folder with data.noun"
-    )
+    parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"), help="folder with data.noun")
     parser.add_argument("--out", type=Path, required=True, help="folder to write into")
     options = parser.parse_args(arguments)
     try:
