@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from calm_training.objectives import calm_em, calm_ml, cam, soft_targets
+from calm_training.objectives import calm_em, calm_ml, cam, smoothed, top_target
 
 CASES = range(3)
 ACTIVATIONS = ("relu", "softplus")
@@ -101,15 +101,11 @@ def test_soft_targets_against_the_formulas(activation, class_chunk):
     sources = [slow_joint(source[0][i], source[1][i], activation) for i in range(3)]
     slow = {
         "ml": torch.stack([slow_ml(j, w) for j, w in zip(joints, weights.double(), strict=True)]),
-        "em": torch.stack(
-            [slow_em(j, s, w) for j, s, w in zip(joints, sources, weights.double(), strict=True)]
-        ),
+        "em": torch.stack([slow_em(j, s, w) for j, s, w in zip(joints, sources, weights.double(), strict=True)]),
     }
     for name in fast:
         torch.testing.assert_close(fast[name].double(), slow[name], rtol=1e-5, atol=1e-5)
-        for got, expected in zip(
-            gradients(fast[name].sum(), f, a), gradients(slow[name].sum(), f, a), strict=True
-        ):
+        for got, expected in zip(gradients(fast[name].sum(), f, a), gradients(slow[name].sum(), f, a), strict=True):
             torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -139,18 +135,30 @@ def test_ml_is_a_negative_log_probability(seed, shift, activation):
     )
     torch.testing.assert_close((-every_class).exp().sum(1), torch.ones(3), rtol=1e-5, atol=1e-5)
     per_location = shift * torch.randn(3, 1, 4, 4, generator=torch.Generator().manual_seed(seed))
-    shifted = calm_ml(
-        f + per_location, a, torch.zeros(3, dtype=torch.int64), activation=activation, reduction="none"
-    )
+    shifted = calm_ml(f + per_location, a, torch.zeros(3, dtype=torch.int64), activation=activation, reduction="none")
     torch.testing.assert_close(shifted, every_class[:, 0], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("objective", [calm_ml, calm_em])
-def test_one_hot_soft_targets_equal_labels(objective):
+def test_one_hot_smoothed_equal_labels(objective):
     f, a = random_branches(5)
     labels = torch.tensor([1, 1, 4])
     one_hot = torch.nn.functional.one_hot(labels, 7).float()
     torch.testing.assert_close(objective(f, a, labels), objective(f, a, one_hot))
+
+
+@pytest.mark.parametrize("objective", [calm_ml, calm_em])
+def test_a_target_over_few_classes_equals_the_same_over_all(objective):
+    f, a = random_branches(4)
+    probabilities = torch.softmax(torch.randn(3, 7, generator=torch.Generator().manual_seed(5)), 1)
+    few = top_target(probabilities, 3)
+    dense = torch.zeros(3, 7).scatter_(1, few.classes, few.weights)
+    torch.testing.assert_close(dense.sum(1), torch.ones(3))
+    torch.testing.assert_close(objective(f, a, few), objective(f, a, dense))
+    for from_few, from_all in zip(
+        gradients(objective(f, a, few), f, a), gradients(objective(f, a, dense), f, a), strict=True
+    ):
+        torch.testing.assert_close(from_few, from_all)
 
 
 def test_cells_that_relu_switches_off_get_finite_gradients():
@@ -196,7 +204,7 @@ def test_detached_normaliser_changes_the_saliency_gradient_only():
 
 
 def test_label_smoothing_mixes_with_the_even_distribution():
-    target = soft_targets(torch.tensor([1, 0]), 4, 0.2)
+    target = smoothed(torch.tensor([1, 0]), 4, 0.2)
     torch.testing.assert_close(target, torch.tensor([[0.05, 0.85, 0.05, 0.05], [0.85, 0.05, 0.05, 0.05]]))
 
 
@@ -216,7 +224,7 @@ def test_cam_is_cross_entropy_of_the_mean_map():
 def test_half_precision_under_autocast_is_finite_and_float32(dtype, activation, soft):
     f, a = random_branches(12)
     f_half, a_half = ((40 * f).to(dtype), (30 * a).to(dtype))
-    target = soft_targets(torch.tensor([0, 1, 2]), 7, 0.1) if soft else torch.tensor([0, 1, 2])
+    target = smoothed(torch.tensor([0, 1, 2]), 7, 0.1) if soft else torch.tensor([0, 1, 2])
     with torch.autocast("cpu", dtype=torch.bfloat16):
         losses = {
             "ml": calm_ml(f_half, a_half, target, activation=activation),

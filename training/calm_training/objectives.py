@@ -8,7 +8,7 @@ h = act(a) / sum of act(a), q = p(z|x,y) = g_y h / sum over z of g_y h.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,9 +17,27 @@ from torch.utils.checkpoint import checkpoint
 
 from calm_gui.model.calm import Activation, log_saliency
 
-__all__ = ["Reduction", "calm_em", "calm_ml", "cam", "soft_targets"]
+__all__ = ["Reduction", "Target", "TopTarget", "calm_em", "calm_ml", "cam", "smoothed", "top_target"]
 
 Reduction = Literal["mean", "none"]
+
+
+class TopTarget(NamedTuple):
+    """A distribution over few of the classes, different ones for each picture.
+
+    Attributes
+    ----------
+    classes : Tensor (B,K) int64
+    weights : Tensor (B,K) float32
+        Rows sum to 1.
+    """
+
+    classes: Tensor
+    weights: Tensor
+
+
+Target = Tensor | TopTarget
+"""Class indices (B,) int64, a distribution over all classes (B,C) float, or one over few of them."""
 
 CLASS_CHUNK = 64
 """Classes whose joint is held in memory at once where the target speaks of all of them."""
@@ -28,7 +46,7 @@ CLASS_CHUNK = 64
 def calm_ml(
     f: Tensor,
     a: Tensor,
-    target: Tensor,
+    target: Target,
     *,
     activation: Activation = "softplus",
     normaliser_gradient: bool = True,
@@ -42,8 +60,9 @@ def calm_ml(
     ----------
     f, a : Tensor
         Raw outputs of the class branch (B,C,H,W) and the saliency branch (B,1,H,W).
-    target : Tensor
-        Class indices (B,) int64, or a distribution over classes (B,C), for example another classifier's.
+    target : Tensor or TopTarget
+        Class indices (B,) int64, a distribution over classes (B,C), for example another classifier's, or over the
+        few of them that have any weight.
     activation : {"relu", "softplus"}
         Activation of the saliency branch.
     normaliser_gradient : bool
@@ -81,7 +100,7 @@ def calm_ml(
 def calm_em(
     f: Tensor,
     a: Tensor,
-    target: Tensor,
+    target: Target,
     source: tuple[Tensor, Tensor] | None = None,
     *,
     activation: Activation = "softplus",
@@ -154,10 +173,16 @@ def cam(f: Tensor, target: Tensor, *, label_smoothing: float = 0.0, reduction: R
         return F.cross_entropy(logits, target, label_smoothing=label_smoothing, reduction=reduction)
 
 
-def soft_targets(labels: Tensor, classes: int, label_smoothing: float) -> Tensor:
-    """Distribution over classes (B,C), float32, of smoothed class indices (B,)."""
+def smoothed(labels: Tensor, classes: int, label_smoothing: float) -> Tensor:
+    """Distribution over classes (B,C), float32, of class indices (B,) with a share spread over all classes."""
     target = torch.full((len(labels), classes), label_smoothing / classes, device=labels.device)
     return target.scatter_(1, labels[:, None], 1 - label_smoothing + label_smoothing / classes)
+
+
+def top_target(probabilities: Tensor, number: int) -> TopTarget:
+    """The `number` most probable classes of a distribution (B,C), their weights scaled to sum to 1."""
+    weights, classes = probabilities.topk(number, dim=1)
+    return TopTarget(classes, weights / weights.sum(1, keepdim=True))
 
 
 def _log_parts(f: Tensor, a: Tensor, activation: Activation, normaliser_gradient: bool) -> tuple[Tensor, Tensor]:
@@ -171,7 +196,7 @@ def _objective(
     of_rows: Callable[[Tensor, Tensor], Tensor],
     branches: tuple[Tensor, Tensor],
     source: tuple[Tensor, Tensor],
-    target: Tensor,
+    target: Target,
     *,
     activation: Activation,
     normaliser_gradient: bool,
@@ -183,40 +208,52 @@ def _objective(
 
     ``of_rows(log_joint, log_joint_source)`` maps rows (...,Z) of the two joints to losses (...).
     """
-    if label_smoothing and not target.is_floating_point():
-        target = soft_targets(target, branches[0].shape[1], label_smoothing)
+    if isinstance(target, Tensor) and not target.is_floating_point():
+        target = (
+            smoothed(target, branches[0].shape[1], label_smoothing)
+            if label_smoothing
+            else TopTarget(target[:, None], torch.ones_like(target[:, None], dtype=torch.float32))
+        )
     with torch.autocast(branches[0].device.type, enabled=False):
-        f, rest = _log_parts(*branches, activation, normaliser_gradient)
+        parts = _log_parts(*branches, activation, normaliser_gradient)
         if source[0] is branches[0] and source[1] is branches[1]:
-            f_source, rest_source = f.detach(), rest.detach()
+            parts_source = parts[0].detach(), parts[1].detach()
         else:
             with torch.no_grad():
-                f_source, rest_source = _log_parts(*source, activation, normaliser_gradient)
-        if target.is_floating_point():
-            loss = _soft(of_rows, (f, rest), (f_source, rest_source), target.to(f.dtype), class_chunk)
+                parts_source = _log_parts(*source, activation, normaliser_gradient)
+        if isinstance(target, TopTarget):
+            loss = _few(of_rows, parts, parts_source, target)
         else:
-            row = target[:, None, None].expand(-1, 1, f.shape[2])
-            log_joint = f.gather(1, row).squeeze(1) + rest
-            log_joint_source = f_source.gather(1, row).squeeze(1) + rest_source
-            loss = of_rows(log_joint, log_joint_source)
+            loss = _all(of_rows, parts, parts_source, target.float(), class_chunk)
         return loss.mean() if reduction == "mean" else loss
 
 
-def _soft(
+def _few(
+    of_rows: Callable[[Tensor, Tensor], Tensor],
+    parts: tuple[Tensor, Tensor],
+    parts_source: tuple[Tensor, Tensor],
+    target: TopTarget,
+) -> Tensor:
+    """Sum of weight times loss over the few classes of the target; only their rows are ever looked at."""
+    rows = target.classes[:, :, None].expand(-1, -1, parts[0].shape[2])
+    log_joint, log_joint_source = (f.gather(1, rows) + rest[:, None] for f, rest in (parts, parts_source))
+    return (target.weights * of_rows(log_joint, log_joint_source)).sum(1)
+
+
+def _all(
     of_rows: Callable[[Tensor, Tensor], Tensor],
     parts: tuple[Tensor, Tensor],
     parts_source: tuple[Tensor, Tensor],
     target: Tensor,
     class_chunk: int,
 ) -> Tensor:
-    """Sum over classes of target times loss, chunk by chunk, each recomputed in the backward pass."""
+    """Sum over all classes of target times loss, chunk by chunk, each recomputed in the backward pass."""
 
     def of_chunk(f: Tensor, rest: Tensor, f_source: Tensor, rest_source: Tensor, weight: Tensor) -> Tensor:
-        losses = of_rows(f + rest[:, None], f_source + rest_source[:, None])
-        return (weight * losses).sum(1)
+        return (weight * of_rows(f + rest[:, None], f_source + rest_source[:, None])).sum(1)
 
     (f, rest), (f_source, rest_source) = parts, parts_source
-    total = torch.zeros(len(f), dtype=f.dtype, device=f.device)
+    total = torch.zeros(len(f), device=f.device)
     for start in range(0, f.shape[1], class_chunk):
         rows = slice(start, start + class_chunk)
         arguments = (f[:, rows], rest, f_source[:, rows], rest_source, target[:, rows])
