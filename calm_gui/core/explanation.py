@@ -66,6 +66,15 @@ class Presenter(Protocol):
     def figure(self, explanation: "AnyExplanation", maps: Sequence["Map | WinnerMap"], **options: Any) -> Any:
         """A matplotlib Figure of maps over their picture."""
 
+    def plot(self, axes: Any, shown: "Map | WinnerMap", **options: Any) -> None:
+        """Draw one map over its picture into given matplotlib Axes."""
+
+    def png(self, explanation: "AnyExplanation", maps: Sequence["Map | WinnerMap"]) -> bytes:
+        """A small figure as PNG, for notebooks."""
+
+    def html(self, explanation: "AnyExplanation") -> str:
+        """Picture, first guesses and their maps as HTML, for notebooks."""
+
 
 @dataclass(frozen=True)
 class SumCheck:
@@ -163,6 +172,14 @@ class Map:
         """Write the map to an `.npz` file, and `<name>.json` that says what it is; see `calm_gui.render.arrays`."""
         self.explanation.present().save_map(self, path)
 
+    def plot(self, axes: Any, **options: Any) -> None:
+        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
+        self.explanation.present().plot(axes, self, **options)
+
+    def _repr_png_(self) -> bytes | None:
+        presenter = self.explanation.presenter
+        return presenter.png(self.explanation, [self]) if presenter else None
+
 
 @dataclass(frozen=True, eq=False)
 class WinnerMap:
@@ -198,6 +215,14 @@ class WinnerMap:
     def save(self, path: str) -> None:
         """Write the map to an `.npz` file, and `<name>.json` that says what it is."""
         self.explanation.present().save_map(self, path)
+
+    def plot(self, axes: Any, **options: Any) -> None:
+        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
+        self.explanation.present().plot(axes, self, **options)
+
+    def _repr_png_(self) -> bytes | None:
+        presenter = self.explanation.presenter
+        return presenter.png(self.explanation, [self]) if presenter else None
 
     def legend(self) -> list[tuple[Node, int, float]]:
         """Nodes that win somewhere, with their number of cells and the mass they win there, largest mass first."""
@@ -282,6 +307,12 @@ class _Classified:
     def figure(self, *maps: Map | WinnerMap, **options: Any) -> Any:
         """A matplotlib Figure of the maps over the picture; options as for `calm_gui.render.figure.map_figure`."""
         return self.present().figure(self, maps, **options)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str | None:
+        return self.presenter.html(self) if self.presenter else None  # type: ignore[arg-type]
+
+    def _repr_png_(self) -> bytes | None:
+        return self.presenter.png(self, []) if self.presenter else None  # type: ignore[arg-type]
 
 
 class Explanation(_Classified):

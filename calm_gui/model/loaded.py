@@ -42,6 +42,8 @@ class LoadedModel:
         Of the checkpoint file, or empty.
     presenter : Presenter, optional
         Given to every explanation.
+    path : Path, optional
+        Where the checkpoint lies.
 
     Attributes
     ----------
@@ -60,12 +62,14 @@ class LoadedModel:
         name: str = "",
         sha256: str = "",
         presenter: Presenter | None = None,
+        path: Path | None = None,
     ) -> None:
         self.network = network.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
         self.info = info
         self.device = device
         self.name = name
         self.sha256 = sha256
+        self.path = path
         self.presenter = presenter
         self.classes: ClassTable = info.classes
         self.hierarchy: Hierarchy | None = info.hierarchy
@@ -144,6 +148,7 @@ class LoadedModel:
             },
             "checkpoint": {
                 "name": self.name,
+                "path": str(self.path) if self.path else None,
                 "sha256": self.sha256,
                 "method": self.info.method,
                 "backbone": self.info.backbone,
@@ -191,4 +196,4 @@ def load_model(
     progress(f"building {info.backbone}")
     network = build_network(info)
     load_weights(network, tensors, path.name)
-    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter)
+    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)

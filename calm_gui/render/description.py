@@ -1,0 +1,264 @@
+"""What lies beside every export: a JSON file that says what was exported, from what, and how to make it again."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import calm_gui
+from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.explanation import READINGS, AnyExplanation, Map, WinnerMap
+from calm_gui.core.region import Region
+from calm_gui.errors import ExportError
+from calm_gui.model.files import atomic_path, sha256_of
+from calm_gui.render.scale import Scale, fit_scale, remark
+
+__all__ = ["FORMAT", "describe", "describe_map", "set_to_json", "write_export"]
+
+FORMAT = 1
+"""Version of the description that this program writes."""
+
+_KIND = "calm-gui export"
+
+
+def describe_map(shown: Map | WinnerMap, scale: Scale | None = None, regions: Sequence[Region] = ()) -> dict[str, Any]:
+    """What one map is, JSON-ready; see `describe`."""
+    return describe(shown.explanation, [shown], [scale], regions)
+
+
+def describe(
+    explanation: AnyExplanation,
+    maps: Sequence[Map | WinnerMap],
+    scales: Sequence[Scale | None] = (),
+    regions: Sequence[Region] = (),
+    threshold: dict[str, Any] | None = None,
+    warnings: Iterable[str] = (),
+) -> dict[str, Any]:
+    """What maps of one explanation are, JSON-ready.
+
+    Parameters
+    ----------
+    explanation : Explanation or CamExplanation
+    maps : sequence of Map or WinnerMap
+        None at all for a table of probabilities.
+    scales : sequence of Scale or None
+        One for each map; by default, or for None, the scale that fits the map.
+    regions : sequence of Region
+    threshold : dict, optional
+        ``{"kind", "value"}``.
+    warnings : iterable of str
+        What a reader must know besides what the maps themselves tell.
+
+    Returns
+    -------
+    dict
+        Keys ``format``, ``kind``, ``picture``, ``checkpoint``, ``geometry``, ``predictions``, ``maps``,
+        ``threshold``, ``regions``, ``warnings``, ``versions``. Class sets are listed by index, wnid and name.
+    """
+    scales = [*scales, *[None] * (len(maps) - len(scales))]
+    return {
+        "kind": _KIND,
+        "format": FORMAT,
+        "picture": {**explanation.source.get("picture", {}), "size": list(explanation.geometry.picture)},
+        "checkpoint": explanation.source.get("checkpoint", {}),
+        "geometry": explanation.geometry.to_json(),
+        "predictions": [
+            {**_class_to_json(index, explanation.classes), "probability": p} for index, p in explanation.top(5)
+        ],
+        "maps": [_map_to_json(shown, scale) for shown, scale in zip(maps, scales, strict=True)],
+        "threshold": threshold,
+        "regions": [_region_to_json(region, explanation) for region in regions],
+        "warnings": [*dict.fromkeys([*_warnings(explanation, maps), *warnings])],
+        "versions": _versions(),
+    }
+
+
+def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
+    if isinstance(shown, WinnerMap):
+        return {
+            "reading": "winner",
+            "question": READINGS["winner"],
+            "depth": shown.depth,
+            "legend": [
+                {
+                    "node": node.key,
+                    "name": node.name,
+                    "cells": cells,
+                    "mass": mass,
+                    "classes": node.classes.indices.tolist(),
+                }
+                for node, cells, mass in shown.legend()
+            ],
+        }
+    classes = shown.explanation.classes
+    check = shown.check
+    return {
+        "reading": shown.reading,
+        "question": READINGS.get(shown.reading, ""),
+        "target": None if shown.target is None else set_to_json(shown.target, classes),
+        "contrast": None if shown.contrast is None else set_to_json(shown.contrast, classes),
+        "unit": shown.unit,
+        "minimum": _finite(float(shown.values.min())),
+        "maximum": _finite(float(shown.values.max())),
+        "sum": _finite(shown.sum),
+        "check": check
+        and {
+            "sum": _finite(check.total),
+            "expected_float64": _finite(check.expected),
+            "relative_error": _finite(check.error),
+            "passed": bool(check.passed),
+        },
+        "scale": (scale or fit_scale(shown.values, shown.signed, unit=shown.unit)).to_json(),
+    }
+
+
+def _class_to_json(index: int, classes: ClassTable) -> dict[str, Any]:
+    return {"index": index, "wnid": classes[index].wnid, "name": classes[index].name}
+
+
+def set_to_json(chosen: ClassSet, classes: ClassTable) -> list[dict[str, Any]]:
+    """A class set as a list of classes, each with index, wnid and name."""
+    return [_class_to_json(index, classes) for index in chosen]
+
+
+def _region_to_json(region: Region, explanation: AnyExplanation) -> dict[str, Any]:
+    weights = region.weights
+    return {
+        "name": region.name,
+        "cells": region.cells,
+        "share_of_grid": region.cells / math.prod(explanation.geometry.grid),
+        "weights": [[round(float(w), 6) for w in row] for row in weights],
+    }
+
+
+def _warnings(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> list[str]:
+    found = [f"picture: {note}" for note in explanation.source.get("picture", {}).get("notes", ())]
+    found += [
+        f"assumed of the checkpoint: {answer}" for answer in explanation.source.get("checkpoint", {}).get("assumed", ())
+    ]
+    for shown in maps:
+        if isinstance(shown, WinnerMap):
+            if shown.overlapping:
+                found.append(
+                    "some groups share classes; each counts them whole, so their masses may add to more than 1"
+                )
+            continue
+        if text := remark(shown.values):
+            found.append(text)
+        if shown.check is None:
+            found.append("the sum of this map means nothing")
+        elif not shown.check.passed:
+            found.append(
+                f"the sum check failed: {shown.check.total:.6g} instead of {shown.check.expected:.6g}; "
+                "don't trust this map"
+            )
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _versions() -> dict[str, str]:
+    versions = {"calm-gui": calm_gui.__version__}
+    for package in ("torch", "numpy", "matplotlib"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+def write_export(
+    path: str | Path,
+    suffixes: Iterable[str],
+    kind: str,
+    write: Callable[[Path], None],
+    description: dict[str, Any],
+    **options: Any,
+) -> Path:
+    """Write an export and the description beside it, both or neither.
+
+    The description is `<name>.json`. Exports of the same maps under one name share it; where it is taken by
+    something else it is `<name>.<extension>.json`, so that no file is lost.
+
+    Parameters
+    ----------
+    path : str or Path
+    suffixes : iterable of str
+        Extensions that fit, such as ``.npz``.
+    kind : str
+        What sort of export this is.
+    write : callable
+        Gets a temporary path with the same extension, to write to.
+    description : dict
+        As `describe` gives it.
+    **options
+        How it was drawn; written into the description's list of exports.
+
+    Returns
+    -------
+    Path
+        Of the description.
+
+    Raises
+    ------
+    ExportError
+        If the extension doesn't fit or the file can't be written. An existing file is then as it was.
+    """
+    path = Path(path)
+    check_suffix(path, suffixes)
+    beside, others = _place_of_description(path, description)
+    with atomic_path(beside) as temporary_json, atomic_path(path) as temporary:
+        write(temporary)
+        entry = {"file": path.name, "kind": kind, "sha256": sha256_of(temporary), **options}
+        exports = sorted([*others, entry], key=lambda e: str(e["file"]))
+        temporary_json.write_text(to_text({**description, "exports": exports}), encoding="utf-8")
+    return beside
+
+
+def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
+    """Raise `ExportError` unless the extension is one of these (in any case)."""
+    wanted = tuple(suffixes)
+    if "\0" in str(path):
+        raise ExportError("a file name can't hold a zero byte; choose another")
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder; choose a file name")
+    if path.suffix.lower() not in wanted:
+        what = f"the extension {path.suffix!r}" if path.suffix else "no extension"
+        raise ExportError(f"{path.name} has {what}, which names no format for this; use {', '.join(wanted)}")
+
+
+def to_text(description: dict[str, Any]) -> str:
+    """JSON as it is written: readable, any alphabet, without NaN."""
+    return json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
+    """Where the description goes, and the exports that it already describes."""
+    for beside in (path.with_suffix(".json"), path.with_name(path.name + ".json")):
+        known = _read_ours(beside)
+        if known is None:
+            if not beside.exists():
+                return beside, []
+            continue
+        exports = known.pop("exports", [])
+        others = [
+            entry
+            for entry in exports
+            if entry.get("file") != path.name and (path.parent / str(entry.get("file"))).exists()
+        ]
+        if not others or known == json.loads(to_text(description)):
+            return beside, others
+    raise ExportError(f"{path.name}.json beside {path} is another file; rename it or choose another name")
+
+
+def _read_ours(path: Path) -> dict[str, Any] | None:
+    """An existing description, or None for anything else."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and data.get("kind") == _KIND else None
