@@ -262,8 +262,8 @@ def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:
             continue
         if not 0 <= index < n_classes:
             raise HierarchyError(f"node {key} ({entry.name}) names class {index}, but there are {n_classes} classes")
-        if other := owners.setdefault(index, key) != key:
-            raise HierarchyError(f"nodes {owners[index]} and {key} both claim class {index}; {other=}")
+        if owners.setdefault(index, key) != key:
+            raise HierarchyError(f"nodes {owners[index]} and {key} both claim class {index}")
     try:
         order = tuple(TopologicalSorter({key: entry.parents for key, entry in entries.items()}).static_order())
     except CycleError as error:

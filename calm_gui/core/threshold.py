@@ -1,12 +1,24 @@
 """From a map to a set of cells: by value, by credible mass, by the paper's min-max threshold; boxes around it."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
 
-__all__ = ["component_boxes", "credible_cells", "credible_level", "min_max_level"]
+__all__ = [
+    "ThresholdKind",
+    "component_boxes",
+    "credible_cells",
+    "credible_level",
+    "min_max_level",
+    "threshold_cells",
+    "threshold_level",
+]
+
+ThresholdKind = Literal["none", "value", "mass", "min-max"]
 
 
 def credible_level(values: NDArray[np.floating], mass: float) -> float:
@@ -95,3 +107,31 @@ def component_boxes(mask: NDArray[np.bool_], geometry: Geometry | None = None) -
             (x0, y0), (x1, y1) = geometry.from_grid(x0, y0), geometry.from_grid(x1, y1)
         boxes.append(Box(float(x0), float(y0), float(x1), float(y1)))
     return boxes
+
+
+def threshold_level(values: NDArray[np.floating], kind: ThresholdKind, value: float) -> float | None:
+    """The value at which a threshold cuts a map, judged by size whatever the sign; None for no threshold.
+
+    Parameters
+    ----------
+    values : ndarray (H,W)
+    kind : {"none", "value", "mass", "min-max"}
+        The value itself, the credible mass, or tau of the paper's min-max threshold.
+    value : float
+    """
+    size = np.abs(values)
+    if kind == "none" or not np.isfinite(size).all():
+        return None
+    if kind == "mass":
+        return credible_level(size, value)
+    return min_max_level(size, value) if kind == "min-max" else value
+
+
+def threshold_cells(values: NDArray[np.floating], kind: ThresholdKind, value: float) -> NDArray[np.bool_] | None:
+    """The cells that a threshold chooses, (H,W); parameters as for `threshold_level`. None for no threshold."""
+    level = threshold_level(values, kind, value)
+    if level is None:
+        return None
+    size = np.asarray(np.abs(values), dtype=np.float64)
+    cells: NDArray[np.bool_] = (size >= level) & (size > 0) if kind == "mass" else size >= level
+    return cells

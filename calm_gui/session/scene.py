@@ -67,6 +67,12 @@ class PaneContent:
     scale: Scale | None = None
     message: str = ""
 
+    @property
+    def shorter_subtitles(self) -> tuple[str, ...]:
+        """The subtitle for less room: without the formula, then the sum alone."""
+        formula, dot, total = self.subtitle.partition(" · ")
+        return (total, total.split(" = ")[0]) if dot else ()
+
 
 @dataclass(frozen=True, eq=False)
 class StripStep:

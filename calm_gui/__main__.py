@@ -1,0 +1,69 @@
+"""Start the window: ``calm-gui`` or ``python -m calm_gui``."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from calm_gui import __version__
+
+__all__ = ["main", "parse"]
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line of ``calm-gui``."""
+    parser = argparse.ArgumentParser(
+        prog="calm-gui",
+        description="Explore where a classifier's evidence lies, with attributions that are probabilities.",
+    )
+    parser.add_argument("pictures", nargs="*", metavar="PICTURE", help="pictures or folders to open")
+    parser.add_argument("--checkpoint", default="demo", metavar="FILE", help="a checkpoint, or demo or demo-cam")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    parser.add_argument("--theme", choices=("light", "dark"), help="instead of the one used last")
+    parser.add_argument("--target", metavar="CLASS", help="wnid, name or index of the target A")
+    parser.add_argument("--contrast", metavar="CLASS", help="wnid, name or index of the contrast B")
+    parser.add_argument("--screenshot", metavar="FILE", help="open, explain, save a picture of the window, end")
+    parser.add_argument("--size", default="1440x900", metavar="WxH", help="size of the window for --screenshot")
+    parser.add_argument("--version", action="version", version=f"calm-gui {__version__}")
+    return parser.parse_args(arguments)
+
+
+def _missing_display() -> bool:
+    """Whether Qt would end the process for want of a screen."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return False
+    return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program.
+
+    Returns
+    -------
+    int
+        0 if all went well, 2 if it can't start.
+    """
+    options = parse(arguments)
+    if _missing_display():
+        if not options.screenshot:
+            print(
+                "calm-gui: there is no display. Start it on a desktop, or through ssh -X; "
+                "calm-explain makes figures without one.",
+                file=sys.stderr,
+            )
+            return 2
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    try:
+        from calm_gui.qt.app import run
+    except ImportError as error:
+        print(
+            f"calm-gui: Qt can't be loaded ({error}). On Debian or Ubuntu `make app` installs what is missing; "
+            "the README lists the system libraries.",
+            file=sys.stderr,
+        )
+        return 2
+    return run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

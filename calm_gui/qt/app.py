@@ -1,0 +1,178 @@
+"""Composition root: builds the application from its parts and runs it."""
+
+import argparse
+import logging
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+from PySide6.QtCore import QTimer, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from calm_gui import __version__
+from calm_gui.api import resolve_checkpoint, sample_pictures
+from calm_gui.errors import CalmError
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.runner import QtRunner
+from calm_gui.qt.settings import Settings, settings_path
+from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
+from calm_gui.session.expression import Expression
+from calm_gui.session.workspace import Workspace
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["build_window", "log_path", "make_application", "run"]
+
+_SCREENSHOT_TIMEOUT = 180.0
+_log = logging.getLogger(__name__)
+
+
+def log_path() -> Path:
+    """Where the program writes what it does: versions, device, failures; no picture contents."""
+    return Path(platformdirs.user_log_dir("calm-gui", appauthor=False)) / "calm-gui.log"
+
+
+def _start_log() -> None:
+    from logging.handlers import RotatingFileHandler
+
+    try:
+        log_path().parent.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = RotatingFileHandler(log_path(), maxBytes=1_000_000, backupCount=1, encoding="utf-8")
+    except OSError:
+        handler = logging.NullHandler()  # a program that can't log can still explain
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("calm_gui")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.info("calm-gui %s, Python %s, %s", __version__, sys.version.split()[0], sys.platform)
+
+
+def make_application(arguments: list[str] | None = None) -> QApplication:
+    """The QApplication, with the style that both themes are made for."""
+    application = QApplication.instance()
+    if isinstance(application, QApplication):
+        return application
+    application = QApplication(arguments or ["calm-gui"])
+    application.setApplicationName("calm-gui")
+    application.setApplicationVersion(__version__)
+    application.setStyle("Fusion")
+    font = application.font()
+    if font.pointSizeF() > 0:
+        font.setPointSizeF(max(9.0, min(font.pointSizeF(), 10.5)))
+        application.setFont(font)
+    return application
+
+
+def _load(path: str, device: str, progress: Callable[[str], None]) -> "LoadedModel":
+    """Load a checkpoint; the first call imports torch, which is why it runs on the worker."""
+    progress("starting torch")
+    from calm_gui.model.loaded import load_model
+    from calm_gui.render import PRESENTER
+
+    model = load_model(path, device, PRESENTER, progress)
+    _log.info("loaded %s on %s", Path(path).name, model.device)
+    return model
+
+
+def build_window(checkpoint: str = "demo", device: str = "auto", settings: Settings | None = None) -> MainWindow:
+    """A window with nothing open yet."""
+    workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
+    hub = Hub(workspace)
+    window = MainWindow(hub, settings or Settings(None))
+    hub.setParent(window)
+    return window
+
+
+def _choose(window: MainWindow, options: argparse.Namespace) -> None:
+    from calm_gui.core.explanation import resolve
+
+    scene, workspace = window.hub.scene, window.workspace
+    for text, setter in ((options.target, workspace.set_target), (options.contrast, workspace.set_contrast)):
+        if text:
+            try:
+                classes = resolve(text, scene.classes, scene.hierarchy)
+            except CalmError as error:
+                workspace.complain(str(error))
+                continue
+            key = text if scene.hierarchy and text in scene.hierarchy else None
+            node = scene.node_of_set.get(classes)
+            keys = [key or node.key] if key or node else [f"#{i}" for i in classes]
+            setter(Expression.of(*keys))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Open the window that the command line asks for and run until it's closed.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Of `calm_gui.__main__.parse`.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    _start_log()
+    qInstallMessageHandler(lambda kind, context, text: _log.info("Qt: %s", text))
+    application = make_application(sys.argv[:1])
+    settings = Settings(None if options.screenshot else settings_path())
+    theme = options.theme or settings.text("theme") or ("dark" if system_prefers_dark() else "light")
+    apply_theme(DARK if theme == "dark" else LIGHT)
+    window = build_window(options.checkpoint, options.device, settings)
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    keep_python_awake = QTimer()  # so that Ctrl-C is noticed while Qt waits
+    keep_python_awake.start(300)
+    keep_python_awake.timeout.connect(lambda: None)
+    if options.screenshot:
+        return _screenshot(application, window, options)
+    window.show()
+    QTimer.singleShot(0, lambda: _first_pictures(window, options))
+    status = application.exec()
+    window.workspace.close()
+    return status
+
+
+def _first_pictures(window: MainWindow, options: argparse.Namespace) -> None:
+    _choose(window, options)
+    if options.pictures:
+        window.workspace.open_pictures(options.pictures)
+    else:
+        window.workspace.open_pictures(sample_pictures())
+
+
+def _screenshot(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:
+    """Show, explain, save a picture of the window; 1 if the picture couldn't be explained or saved."""
+    complaints: list[str] = []
+    window.workspace.on_complaint(complaints.append)
+    try:
+        width, height = (int(side) for side in options.size.lower().split("x"))
+    except ValueError:
+        print(f"calm-gui: --size must look like 1440x900, not {options.size}", file=sys.stderr)
+        return 2
+    window.resize(width, height)
+    window.show()
+    _first_pictures(window, options)
+    end = time.monotonic() + _SCREENSHOT_TIMEOUT
+    while window.workspace.busy and time.monotonic() < end:
+        application.processEvents()
+        time.sleep(0.01)
+    for _ in range(50):  # layouts settle, thumbnails appear
+        application.processEvents()
+        time.sleep(0.005)
+    saved = window.grab().save(options.screenshot)
+    window.close()
+    for sentence in complaints:
+        print(f"calm-gui: {sentence}", file=sys.stderr)
+    if not saved:
+        print(
+            f"calm-gui: {options.screenshot} can't be written; is the folder there and the ending .png?",
+            file=sys.stderr,
+        )
+    return 0 if saved and not complaints else 1

@@ -1,0 +1,150 @@
+"""The chips that show a class set: one for each term, removable, with the set's probability."""
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from calm_gui.errors import CalmError
+from calm_gui.qt.flow_layout import FlowLayout
+from calm_gui.qt.probability_delegate import probability_text
+from calm_gui.qt.theme import current_theme
+from calm_gui.session.expression import SPECIAL, Expression, term_name
+from calm_gui.session.scene import Scene
+
+__all__ = ["Chip", "ChipRow"]
+
+_MOST_CHIPS = 8
+
+
+class Chip(QWidget):
+    """A coloured label with a cross.
+
+    Signals
+    -------
+    removed
+        The cross was clicked, or Delete pressed.
+    """
+
+    removed = Signal()
+
+    def __init__(self, text: str, role: str, tool_tip: str, removable: bool = True) -> None:
+        super().__init__()
+        self.text = text
+        self._role = role
+        self._removable = removable
+        self.setToolTip(tool_tip)
+        self.setAccessibleName(f"{text}, Delete removes it" if removable else text)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if removable else Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        cross = metrics.height() if self._removable else 0
+        return QSize(metrics.horizontalAdvance(self.text) + 16 + cross, metrics.height() + 6)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(60, self.sizeHint().width()), self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = current_theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(theme.text) if self.hasFocus() else Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.target if self._role == "target" else theme.contrast))
+        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 4, 4)
+        painter.setPen(QColor("#ffffff"))
+        metrics = painter.fontMetrics()
+        cross = metrics.height() if self._removable else 0
+        area = self.rect().adjusted(8, 0, -6 - cross, 0)
+        text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter), text)
+        if self._removable:
+            painter.drawText(
+                self.rect().adjusted(0, 0, -7, 0), int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight), "×"
+            )
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._removable and event.position().x() > self.width() - QFontMetrics(self.font()).height() - 6:
+            self.removed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._removable and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class ChipRow(QWidget):
+    """A set: its letter, its chips and its probability.
+
+    Signals
+    -------
+    edited : Expression
+        A chip was removed.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, role: str, label: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._role = role
+        self._expression: Expression | None = None
+        self._texts: list[str] = []
+        self._probability = QLabel("")
+        self._probability.setObjectName("heading")
+        self._probability.setAccessibleName(f"probability of the {role}")
+        caption = QLabel(label)
+        caption.setObjectName("muted")
+        caption.setMinimumWidth(QFontMetrics(self.font()).horizontalAdvance("Contrast B "))
+        self._chips = QWidget()
+        self._flow = FlowLayout(self._chips)
+        top = QHBoxLayout(self)
+        top.setContentsMargins(0, 0, 0, 0)
+        top.setSpacing(4)
+        top.addWidget(caption, 0, Qt.AlignmentFlag.AlignTop)
+        middle = QVBoxLayout()
+        middle.addWidget(self._chips)
+        top.addLayout(middle, 1)
+        top.addWidget(self._probability, 0, Qt.AlignmentFlag.AlignTop)
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show a scene's target or contrast."""
+        selection = scene.state.selection
+        expression = selection.target if self._role == "target" else selection.contrast
+        classes = scene.target if self._role == "target" else scene.contrast
+        p = scene.probability(classes) if classes else None
+        self._probability.setText(probability_text(p) if p is not None else "")
+        texts = [self._text(scene, expression, i) for i in range(len(expression.terms))]
+        if expression != self._expression or texts != self._texts:
+            self._expression, self._texts = expression, texts
+            self._fill(expression, texts, len(classes))
+
+    def _text(self, scene: Scene, expression: Expression, position: int) -> str:
+        term = expression.terms[position]
+        alone = Expression((term,))
+        sign = "− " if term.sign == "-" else ""
+        try:
+            name = term_name(term, scene.classes, scene.hierarchy)
+            size = len(scene._set(Expression.of(term.key)))
+        except CalmError:
+            return f"{sign}{term.key}?"
+        if term.key in SPECIAL:
+            now = scene.name(alone).removeprefix("− ")
+            return f"{sign}{now}" + (f" · {size} classes" if size > 1 else "") + (f" ({name})" if now != name else "")
+        return f"{sign}{name}" + (f" · {size} classes" if size > 1 else "")
+
+    def _fill(self, expression: Expression, texts: list[str], size: int) -> None:
+        while (item := self._flow.takeAt(0)) is not None:
+            item.widget().deleteLater()
+        shown = texts[:_MOST_CHIPS]
+        for position, text in enumerate(shown):
+            chip = Chip(text, self._role, f"{text}\n{expression.terms[position].key}")
+            chip.removed.connect(lambda at=position: self.edited.emit(expression.without(at)))
+            self._flow.addWidget(chip)
+        if len(texts) > len(shown):
+            self._flow.addWidget(Chip(f"{len(texts) - len(shown)} more", self._role, "\n".join(texts), removable=False))
+        if not texts:
+            empty = QLabel("nothing chosen")
+            empty.setObjectName("muted")
+            self._flow.addWidget(empty)
+        self._chips.updateGeometry()

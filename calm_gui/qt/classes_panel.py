@@ -1,0 +1,186 @@
+"""The left side: search, target and contrast, predicted classes, WordNet."""
+
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from calm_gui.qt.chips import ChipRow
+from calm_gui.qt.hierarchy_view import HierarchyView
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.icons import icon
+from calm_gui.qt.predicted_view import PredictedView
+from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.scene import Scene
+
+__all__ = ["ClassesPanel"]
+
+
+class ClassesPanel(QFrame):
+    """Search field, chips, and the two views of the classes."""
+
+    def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("panel")
+        self._hub = hub
+        self._workspace = hub.workspace
+
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search name, synonym, wnid, index")
+        self.search.setAccessibleName("Search classes")
+        self.search.setClearButtonEnabled(True)
+        self.search.setToolTip("Ctrl+F. Finds classes and groups by name, synonym, wnid, index or description")
+        self._found = QLabel("")
+        self._found.setObjectName("muted")
+        self._found.hide()
+
+        self.target = ChipRow("target", "Target A")
+        self.contrast = ChipRow("contrast", "Contrast B")
+        self.target.edited.connect(self._workspace.set_target)
+        self.contrast.edited.connect(self._workspace.set_contrast)
+        swap = QToolButton()
+        swap.setIcon(icon("swap"))
+        swap.setToolTip("Exchange target and contrast (Ctrl+E)")
+        swap.setAccessibleName("Exchange target and contrast")
+        swap.clicked.connect(self._workspace.swap)
+        self._sets = QToolButton()
+        self._sets.setText("⋯")
+        self._sets.setToolTip("Predicted class, its superset, runner-up, everything else, siblings")
+        self._sets.setAccessibleName("Ready-made sets")
+        self._sets.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._sets.setMenu(self._ready_made())
+
+        self.tree = HierarchyView()
+        self.predicted = PredictedView()
+        for view in (self.tree, self.predicted):
+            view.chosen.connect(lambda key: self._workspace.set_target(Expression.of(key)))
+            view.toggled.connect(self._workspace.toggle)
+            view.contrasted.connect(lambda key: self._workspace.set_contrast(Expression.of(key)))
+            view.menu_wanted.connect(self._show_menu)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self.predicted, "Predicted")
+        self.tabs.addTab(self.tree, "WordNet")
+        self.tabs.setCurrentWidget(self.tree)
+        fold = QToolButton()
+        fold.setIcon(icon("fold"))
+        fold.setCheckable(True)
+        fold.setChecked(True)
+        fold.setToolTip("Fold chains of groups that hold the same classes")
+        fold.setAccessibleName("Fold chains")
+        fold.toggled.connect(self.tree.set_folded)
+        self.tabs.setCornerWidget(fold, Qt.Corner.TopRightCorner)
+
+        chips = QVBoxLayout()
+        chips.setSpacing(4)
+        chips.addWidget(self.target)
+        chips.addWidget(self.contrast)
+        sets = QHBoxLayout()
+        sets.setSpacing(2)
+        sets.addLayout(chips, 1)
+        buttons = QVBoxLayout()
+        buttons.setSpacing(0)
+        buttons.addWidget(self._sets)
+        buttons.addWidget(swap)
+        buttons.addStretch(1)
+        sets.addLayout(buttons)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(6)
+        layout.addWidget(self.search)
+        layout.addWidget(self._found)
+        layout.addLayout(sets)
+        layout.addWidget(self.tabs, 1)
+
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(80)
+        self._typing.timeout.connect(self.apply_search)
+        self.search.textChanged.connect(lambda _: self._typing.start())
+        self.search.returnPressed.connect(self._enter)
+        focus = QShortcut(QKeySequence.StandardKey.Find, self)
+        focus.setContext(Qt.ShortcutContext.WindowShortcut)
+        focus.activated.connect(self._focus_search)
+        self._revealed: object = None
+        hub.scene_changed.connect(self.show_scene)
+        self.show_scene(hub.scene)
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show a scene."""
+        self.target.show_scene(scene)
+        self.contrast.show_scene(scene)
+        self.predicted.show_scene(scene, self.search.text())
+        has_hierarchy = scene.hierarchy is not None
+        self.tabs.setTabEnabled(self.tabs.indexOf(self.tree), has_hierarchy)
+        self.tree.show_scene(scene)
+        if scene.explanation is not None and self._revealed is not scene.explanation and not self.search.text():
+            self._revealed = scene.explanation
+            if scene.lead_class is not None and scene.hierarchy is not None:
+                self.tree.reveal(class_key(scene.lead_class, scene.classes))
+
+    def apply_search(self) -> None:
+        """Search for what the field holds, now."""
+        self._typing.stop()
+        text = self.search.text()
+        found = self.tree.search(text)
+        self.predicted.show_scene(self._hub.scene, text)
+        classes = self.predicted.classes.rowCount()
+        self._found.setVisible(bool(text))
+        groups = f", {found - classes} groups" if found > classes else ""
+        self._found.setText(f"{classes} {'class' if classes == 1 else 'classes'}{groups}" if text else "")
+
+    def _enter(self) -> None:
+        """Return in the search field: to the results, and a single class is chosen at once."""
+        self.apply_search()
+        view = self.tabs.currentWidget()
+        view.setFocus()
+        if self.predicted.classes.rowCount() == 1:
+            key = self.predicted.classes.data(self.predicted.classes.index(0, 0), Qt.ItemDataRole.UserRole)
+            self._workspace.set_target(Expression.of(key))
+
+    def _focus_search(self) -> None:
+        self.search.setFocus()
+        self.search.selectAll()
+
+    def _ready_made(self) -> QMenu:
+        menu = QMenu(self)
+        for title, key, setter in (
+            ("A: predicted class", "@predicted", self._workspace.set_target),
+            ("A: superset of the predicted class", "@superset", self._workspace.set_target),
+            (None, "", None),
+            ("B: runner-up", "@runner-up", self._workspace.set_contrast),
+            ("B: everything else", "@rest", self._workspace.set_contrast),
+            ("B: siblings of A", "@siblings", self._workspace.set_contrast),
+        ):
+            if setter is None:
+                menu.addSeparator()
+            else:
+                menu.addAction(title).triggered.connect(lambda _=False, k=key, s=setter: s(Expression.of(k)))
+        return menu
+
+    def _show_menu(self, key: str, position: QPoint) -> None:
+        workspace, selection = self._workspace, self._workspace.state.selection
+        menu = QMenu(self)
+        for title, action in (
+            ("Target A is this", lambda: workspace.set_target(Expression.of(key))),
+            ("Add to A", lambda: workspace.set_target(selection.target.including(key))),
+            ("Take away from A", lambda: workspace.set_target(selection.target.excluding(key))),
+            (None, None),
+            ("Contrast B is this", lambda: workspace.set_contrast(Expression.of(key))),
+            ("Add to B", lambda: workspace.set_contrast(selection.contrast.including(key))),
+            ("Take away from B", lambda: workspace.set_contrast(selection.contrast.excluding(key))),
+        ):
+            if action is None:
+                menu.addSeparator()
+            else:
+                menu.addAction(title).triggered.connect(lambda _=False, a=action: a())
+        menu.exec(position)

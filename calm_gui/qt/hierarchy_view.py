@@ -1,0 +1,145 @@
+"""The hierarchy as a tree that is clicked, ticked, searched and sorted."""
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QStyleOptionViewItem, QTreeView, QWidget
+
+from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyFilter, HierarchyModel
+from calm_gui.qt.probability_delegate import ProbabilityDelegate
+from calm_gui.session.scene import Scene
+
+__all__ = ["HierarchyView"]
+
+_EXPAND_HITS_UP_TO = 150
+
+
+class HierarchyView(QTreeView):
+    """A tree of nodes.
+
+    Signals
+    -------
+    chosen : str
+        A node was clicked or Return was pressed: it is the target.
+    toggled : str
+        A node was ctrl-clicked, ticked, or Space was pressed.
+    contrasted : str
+        A node was alt-clicked, or B was pressed: it is the contrast.
+    menu_wanted : str, QPoint
+        The context menu of a node, at a global position.
+    """
+
+    chosen = Signal(str)
+    toggled = Signal(str)
+    contrasted = Signal(str)
+    menu_wanted = Signal(str, QPoint)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("WordNet hierarchy")
+        self.nodes = HierarchyModel(self)
+        self.filter = HierarchyFilter(self)
+        self.filter.setSourceModel(self.nodes)
+        self.setModel(self.filter)
+        self.setItemDelegateForColumn(PROBABILITY, ProbabilityDelegate(self))
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setIndentation(8)
+        self.setSortingEnabled(True)
+        self.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+        self.setExpandsOnDoubleClick(False)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(SIZE, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(PROBABILITY, 88)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._on_menu)
+        self._was_searching = False
+        self._sorted_by: dict[str, float] = {}
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show a scene's hierarchy, probabilities and target."""
+        if scene.hierarchy is not self.nodes.hierarchy:
+            self.nodes.set_hierarchy(scene.hierarchy, self.nodes.folded)
+            self.expandToDepth(1)
+        self.nodes.show(scene.node_probabilities, scene.target)
+        if self.filter.sortColumn() == PROBABILITY and scene.node_probabilities is not self._sorted_by:
+            self._sorted_by = scene.node_probabilities
+            self.filter.invalidate()
+        self.viewport().update()
+
+    def set_folded(self, folded: bool) -> None:
+        """Fold or unfold chains of nodes that repeat one class set, keeping the current node in sight."""
+        key = self.currentIndex().data(KEY_ROLE)
+        self.nodes.set_hierarchy(self.nodes.hierarchy, folded)
+        self.expandToDepth(1)
+        if key:
+            self.reveal(key)
+
+    def search(self, text: str) -> int:
+        """Show only what a text finds, opened if it isn't too much; returns the number of nodes found."""
+        found = self.filter.search(text)
+        if 0 < found <= _EXPAND_HITS_UP_TO:
+            self.expandAll()
+        elif text:
+            self.expandToDepth(3)
+        elif self._was_searching:
+            self.collapseAll()
+            self.expandToDepth(1)
+        self._was_searching = bool(text)
+        return found
+
+    def reveal(self, key: str) -> None:
+        """Open the tree at a node's first place and make it current, without choosing it."""
+        for place in self.nodes.places(key)[:1]:
+            index = self.filter.mapFromSource(place)
+            if index.isValid():
+                self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+                self.selectionModel().setCurrentIndex(
+                    index, QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+                )
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        key = index.data(KEY_ROLE)
+        on_branch = key and event.position().x() < self.visualRect(index.siblingAtColumn(NAME)).left()
+        if not key or on_branch or event.button() != Qt.MouseButton.LeftButton:
+            super().mouseReleaseEvent(event)
+            return
+        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self.contrasted.emit(key)
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or self._on_tick_box(index, event):
+            self.toggled.emit(key)
+        else:
+            self.chosen.emit(key)
+
+    def _on_tick_box(self, index: QModelIndex, event: QMouseEvent) -> bool:
+        option = QStyleOptionViewItem()
+        self.initViewItemOption(option)
+        option.rect = self.visualRect(index.siblingAtColumn(NAME))
+        option.features |= QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+        box = self.style().subElementRect(QStyle.SubElement.SE_ItemViewItemCheckIndicator, option, self)
+        return bool(box.adjusted(-2, -2, 2, 2).contains(event.position().toPoint()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = self.currentIndex().data(KEY_ROLE)
+        if key and event.modifiers() == Qt.KeyboardModifier.NoModifier:
+            match event.key():
+                case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                    self.chosen.emit(key)
+                    return
+                case Qt.Key.Key_Space:
+                    self.toggled.emit(key)
+                    return
+        if key and event.modifiers() == Qt.KeyboardModifier.ControlModifier and event.key() == Qt.Key.Key_Return:
+            self.contrasted.emit(key)
+            return
+        super().keyPressEvent(event)
+
+    def _on_menu(self, position: QPoint) -> None:
+        key = self.indexAt(position).data(KEY_ROLE)
+        if key:
+            self.menu_wanted.emit(key, self.viewport().mapToGlobal(position))

@@ -1,0 +1,435 @@
+"""The picture with its map: zoom, pan, cross-hair, contour, boxes, regions."""
+
+from typing import Literal
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QImage,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.core.geometry import Box, interpolate
+from calm_gui.core.threshold import component_boxes, credible_level, min_max_level
+from calm_gui.qt.theme import current_theme
+from calm_gui.render.colormap import premultiplied_table
+from calm_gui.render.contour import cell_outline, contour_lines
+from calm_gui.render.overlay import UNSEEN_DIM, winner_colours
+from calm_gui.session.scene import PaneContent, chosen_cells
+from calm_gui.session.state import RegionShape, View
+
+__all__ = ["MapCanvas", "Tool"]
+
+Tool = Literal["pan", "box", "polygon"]
+MAX_ZOOM = 64.0
+
+
+class MapCanvas(QWidget):
+    """Draws one pane's content.
+
+    Signals
+    -------
+    hovered : object
+        Picture coordinates (x, y), or None.
+    clicked : float, float
+        Picture coordinates of a click without movement.
+    moved : float, (float, float)
+        A new zoom and centre.
+    drawn : str, object
+        A region was drawn: its kind and its points.
+    """
+
+    hovered = Signal(object)
+    clicked = Signal(float, float)
+    moved = Signal(float, object)
+    drawn = Signal(str, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(120, 90)
+        self.setAccessibleName("picture with map")
+        self.tool: Tool = "pan"
+        self._content: PaneContent | None = None
+        self._view = View()
+        self._regions: tuple[RegionShape, ...] = ()
+        self._truth: tuple[Box, ...] = ()
+        self._cross: tuple[float, float] | None = None
+        self._pressed: QPointF | None = None
+        self._stroke: list[tuple[float, float]] = []
+        self._start_centre = (0.5, 0.5)
+        self._base_key: object = None
+        self._base = QImage()
+        self._source_of: object = None
+        self._source = QImage()
+        self._overlay_key: object = None
+        self._overlay = QImage()
+        self._words: np.ndarray | None = None
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, 280)
+
+    def show_content(
+        self,
+        content: PaneContent,
+        view: View,
+        regions: tuple[RegionShape, ...] = (),
+        truth: tuple[Box, ...] = (),
+    ) -> None:
+        """Show a pane's content."""
+        self._content, self._view, self._regions, self._truth = content, view, regions, truth
+        self.update()
+
+    def set_cross(self, point: tuple[float, float] | None) -> None:
+        """Draw the cross-hair at a point of the picture."""
+        if point != self._cross:
+            self._cross = point
+            self.update()
+
+    # Where the picture lies
+
+    @property
+    def _picture_size(self) -> tuple[int, int] | None:
+        explanation = self._content.explanation if self._content else None
+        return explanation.geometry.picture if explanation else None
+
+    def picture_rect(self) -> QRectF:
+        """Where the whole picture lies, in this widget's coordinates."""
+        size = self._picture_size
+        if size is None:
+            return QRectF()
+        fit = min(self.width() / size[0], self.height() / size[1])
+        scale = fit * self._view.zoom
+        width, height = size[0] * scale, size[1] * scale
+        cx, cy = self._view.centre if self._view.zoom > 1 else (0.5, 0.5)
+        return QRectF(self.width() / 2 - cx * width, self.height() / 2 - cy * height, width, height)
+
+    def to_picture(self, point: QPointF) -> tuple[float, float] | None:
+        """Picture coordinates of a point of this widget; None outside."""
+        rect, size = self.picture_rect(), self._picture_size
+        if size is None or not rect.contains(point):
+            return None
+        return (
+            (point.x() - rect.x()) / rect.width() * size[0],
+            (point.y() - rect.y()) / rect.height() * size[1],
+        )
+
+    def from_picture(self, x: float, y: float) -> QPointF:
+        """A point of this widget from picture coordinates."""
+        rect, size = self.picture_rect(), self._picture_size or (1, 1)
+        return QPointF(rect.x() + x / size[0] * rect.width(), rect.y() + y / size[1] * rect.height())
+
+    # Painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = current_theme()
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(theme.canvas))
+        content = self._content
+        if content is None or content.explanation is None or content.explanation.picture is None:
+            self._say(painter, content.message if content and content.message else "explaining …")
+            return
+        visible = self._visible()
+        if visible.isEmpty():
+            return
+        self._draw_picture(painter, visible)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if content.shown is not None and self._view.overlay:
+            self._draw_overlay(painter, visible, content)
+            if isinstance(content.shown, Map):
+                self._draw_threshold(painter, content.shown)
+        if self._view.ground_truth:
+            self._draw_boxes(painter, self._truth, QColor("#39d353"), dashed=False)
+        self._draw_regions(painter)
+        if self._cross is not None:
+            self._draw_cross(painter)
+        if content.shown is None and content.message:
+            self._say(painter, content.message)
+        elif content.message:
+            self._say(painter, content.message, bottom=True)
+
+    def _visible(self) -> QRect:
+        """The part of the picture in sight, in whole device pixels of this widget."""
+        ratio = self.devicePixelRatioF()
+        rect = self.picture_rect().intersected(QRectF(self.rect()))
+        left, top = round(rect.left() * ratio), round(rect.top() * ratio)
+        return QRect(left, top, round(rect.right() * ratio) - left, round(rect.bottom() * ratio) - top)
+
+    def _samples(self, visible: QRect) -> tuple[np.ndarray, np.ndarray]:
+        """Picture coordinates of the centres of the visible device pixels, by column and row."""
+        ratio, rect, size = self.devicePixelRatioF(), self.picture_rect(), self._picture_size or (1, 1)
+        x = (np.arange(visible.left(), visible.right() + 1) + 0.5) / ratio
+        y = (np.arange(visible.top(), visible.bottom() + 1) + 0.5) / ratio
+        return (x - rect.x()) / rect.width() * size[0], (y - rect.y()) / rect.height() * size[1]
+
+    def _draw_picture(self, painter: QPainter, visible: QRect) -> None:
+        assert self._content is not None and self._content.explanation is not None
+        explanation = self._content.explanation
+        key = (id(explanation), visible, self.devicePixelRatioF(), self._view.zoom, self._view.centre, self.size())
+        if key != self._base_key:
+            self._base_key = key
+            self._base = self._scaled_picture(visible)
+        self._blit(painter, self._base, visible)
+
+    def _scaled_picture(self, visible: QRect) -> QImage:
+        assert self._content is not None and self._content.explanation is not None
+        explanation = self._content.explanation
+        pixels = explanation.picture
+        assert pixels is not None
+        if self._source_of is not explanation:
+            height, width = pixels.shape[:2]
+            self._source_of = explanation
+            self._source = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888).convertToFormat(
+                QImage.Format.Format_RGB32
+            )
+        x, y = self._samples(visible)
+        step_x = x[1] - x[0] if len(x) > 1 else 1.0
+        step_y = y[1] - y[0] if len(y) > 1 else 1.0
+        source = QRectF(x[0] - step_x / 2, y[0] - step_y / 2, step_x * len(x), step_y * len(y))
+        if step_x > 1.5:  # reducing: an average of all pixels, which a painter doesn't make
+            crop = self._source.copy(source.toAlignedRect().intersected(self._source.rect()))
+            return crop.scaled(
+                visible.size(), Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+            )
+        result = QImage(visible.size(), QImage.Format.Format_RGB32)
+        scaler = QPainter(result)
+        # From four-fold on the pixels themselves are of interest.
+        scaler.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, bool(step_x > 0.25 and step_x != 1.0))
+        scaler.drawImage(QRectF(0, 0, visible.width(), visible.height()), self._source, source)
+        scaler.end()
+        return result
+
+    def _blit(self, painter: QPainter, image: QImage, visible: QRect) -> None:
+        """Draw an image whose pixels are device pixels."""
+        ratio = self.devicePixelRatioF()
+        image.setDevicePixelRatio(ratio)
+        painter.drawImage(QPointF(visible.left() / ratio, visible.top() / ratio), image)
+
+    def _draw_overlay(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
+        view = self._view
+        look = (view.sequential, view.diverging, view.opacity, view.native, view.mask, view.threshold)
+        key = (id(content.shown), content.scale, look, visible, self.picture_rect().getRect(), self.devicePixelRatioF())
+        if key != self._overlay_key:
+            self._overlay_key = key
+            words = self._overlay_words(content, visible)
+            self._words = words  # the image below only borrows these bytes
+            self._overlay = QImage(
+                words.data,
+                words.shape[1],
+                words.shape[0],
+                4 * words.shape[1],
+                QImage.Format.Format_ARGB32_Premultiplied,
+            )
+        self._blit(painter, self._overlay, visible)
+
+    def _overlay_words(self, content: PaneContent, visible: QRect) -> np.ndarray:
+        """The overlay as premultiplied ARGB words, one for each visible device pixel."""
+        view, shown = self._view, content.shown
+        assert shown is not None
+        x, y = self._samples(visible)
+        columns, rows = shown.geometry.to_grid(x, y)
+        if isinstance(shown, WinnerMap):
+            words = self._winner_words(shown)
+            i = np.clip(rows.astype(np.intp), 0, words.shape[0] - 1)
+            j = np.clip(columns.astype(np.intp), 0, words.shape[1] - 1)
+            words = words[i[:, None], j[None, :]]
+        else:
+            assert content.scale is not None
+            values = interpolate(shown.values, columns, rows, view.native)
+            table = premultiplied_table(view.diverging if shown.signed else view.sequential, view.opacity)
+            words = np.take(table, content.scale.indices(values))
+            if view.mask and (level := self._level(shown)) is not None:
+                words[(np.abs(values) if shown.signed else values) < level] = 0
+        if not shown.geometry.sees_all:
+            seen = shown.geometry.seen
+            dim = np.uint32(round((1 - UNSEEN_DIM) * 255) << 24)
+            words[(y < seen.y0) | (y >= seen.y1), :] = dim
+            words[:, (x < seen.x0) | (x >= seen.x1)] = dim
+        return np.ascontiguousarray(words)
+
+    def _winner_words(self, shown: WinnerMap) -> np.ndarray:
+        colours, _ = winner_colours(shown)
+        alpha = round(self._view.opacity * 255)
+        rgb = colours.astype(np.uint32) * alpha // 255
+        words = (np.uint32(alpha) << 24) | (rgb[..., 0] << 16) | (rgb[..., 1] << 8) | rgb[..., 2]
+        words[shown.winner < 0] = 0
+        return words.astype(np.uint32)
+
+    def _level(self, shown: Map) -> float | None:
+        """The value at which the view's threshold cuts a map; None for no threshold."""
+        threshold = self._view.threshold
+        values = np.abs(shown.values) if shown.signed else shown.values
+        match threshold.kind:
+            case "mass":
+                return credible_level(values, threshold.value)
+            case "min-max":
+                return min_max_level(values, threshold.value)
+            case "value":
+                return threshold.value
+            case _:
+                return None
+
+    def _draw_threshold(self, painter: QPainter, shown: Map) -> None:
+        level = self._level(shown)
+        if level is None:
+            return
+        values = np.abs(shown.values) if shown.signed else shown.values
+        cells = chosen_cells(shown, self._view.threshold)
+        if self._view.contour and cells is not None:
+            lines = (
+                cell_outline(cells, shown.geometry)
+                if self._view.native
+                else contour_lines(values, level, shown.geometry)
+            )
+            path = QPainterPath()
+            for line in lines:
+                path.addPolygon(QPolygonF([self.from_picture(px, py) for px, py in line.tolist()]))
+            for colour, width in (("#000000", 3.0), ("#ffffff", 1.4)):
+                painter.setPen(QPen(QColor(colour), width))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawPath(path)
+        if self._view.boxes and cells is not None:
+            self._draw_boxes(painter, tuple(component_boxes(cells, shown.geometry)), QColor("#ffd33d"), dashed=True)
+
+    def _draw_boxes(self, painter: QPainter, boxes: tuple[Box, ...], colour: QColor, dashed: bool) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for box in boxes:
+            rect = QRectF(self.from_picture(box.x0, box.y0), self.from_picture(box.x1, box.y1))
+            painter.setPen(QPen(QColor(0, 0, 0, 160), 3))
+            painter.drawRect(rect)
+            painter.setPen(QPen(colour, 1.5, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
+            painter.drawRect(rect)
+
+    def _draw_regions(self, painter: QPainter) -> None:
+        accent = QColor(current_theme().accent)
+        for shape in self._regions:
+            points = [self.from_picture(x, y) for x, y in shape.points]
+            self._outline(painter, shape.kind, points, accent)
+            corner = QPointF(min(p.x() for p in points), min(p.y() for p in points))
+            self._label(painter, corner, shape.name, accent)
+        if self._stroke:
+            self._outline(painter, self.tool, [self.from_picture(x, y) for x, y in self._stroke], accent)
+
+    @staticmethod
+    def _outline(painter: QPainter, kind: str, points: list[QPointF], colour: QColor) -> None:
+        painter.setBrush(QColor(colour.red(), colour.green(), colour.blue(), 30))
+        for pen in (QPen(QColor(0, 0, 0, 150), 3), QPen(colour, 1.6)):
+            painter.setPen(pen)
+            if kind == "box" and len(points) >= 2:
+                painter.drawRect(QRectF(points[0], points[-1]).normalized())
+            else:
+                painter.drawPolygon(QPolygonF(points))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    @staticmethod
+    def _label(painter: QPainter, corner: QPointF, text: str, colour: QColor) -> None:
+        box = painter.fontMetrics().boundingRect(text).adjusted(-4, -1, 4, 1)
+        box.moveBottomLeft(corner.toPoint())
+        painter.fillRect(box, colour)
+        painter.setPen(QColor(current_theme().accent_text))
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _draw_cross(self, painter: QPainter) -> None:
+        assert self._cross is not None
+        at = self.from_picture(*self._cross)
+        rect = self.picture_rect().intersected(QRectF(self.rect()))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for colour, offset in ((QColor(0, 0, 0, 120), 1), (QColor(255, 255, 255, 200), 0)):
+            painter.setPen(QPen(colour, 1))
+            painter.drawLine(QPointF(at.x() + offset, rect.top()), QPointF(at.x() + offset, rect.bottom()))
+            painter.drawLine(QPointF(rect.left(), at.y() + offset), QPointF(rect.right(), at.y() + offset))
+
+    def _say(self, painter: QPainter, text: str, bottom: bool = False) -> None:
+        theme = current_theme()
+        area = self.rect().adjusted(16, 10, -16, -10)
+        align = Qt.AlignmentFlag.AlignHCenter | (
+            Qt.AlignmentFlag.AlignBottom if bottom else Qt.AlignmentFlag.AlignVCenter
+        )
+        flags = int(align) | int(Qt.TextFlag.TextWordWrap)
+        box = painter.boundingRect(area, flags, text).adjusted(-10, -5, 10, 5)
+        panel = QColor(theme.panel)
+        panel.setAlpha(230)
+        painter.setPen(QColor(theme.border))
+        painter.setBrush(panel)
+        painter.drawRoundedRect(box, 5, 5)
+        painter.setPen(QColor(theme.text))
+        painter.drawText(area, flags, text)
+
+    # Mouse
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        size = self._picture_size
+        if size is None or not event.angleDelta().y():
+            return
+        factor = 1.25 ** (event.angleDelta().y() / 120)
+        self.zoom_by(factor, event.position())
+        event.accept()
+
+    def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
+        """Zoom, keeping the point under `at` (or the middle) in its place."""
+        size = self._picture_size
+        if size is None:
+            return
+        at = at or QPointF(self.rect().center())
+        rect = self.picture_rect()
+        px, py = (at.x() - rect.x()) / rect.width(), (at.y() - rect.y()) / rect.height()
+        zoom = min(MAX_ZOOM, max(1.0, self._view.zoom * factor))
+        grown = zoom / self._view.zoom
+        width, height = rect.width() * grown, rect.height() * grown
+        centre = (px + (self.width() / 2 - at.x()) / width, py + (self.height() / 2 - at.y()) / height)
+        self.moved.emit(zoom, self._kept_inside(centre, zoom))
+
+    @staticmethod
+    def _kept_inside(centre: tuple[float, float], zoom: float) -> tuple[float, float]:
+        margin = 0.5 / zoom
+        return tuple(min(1 - margin, max(margin, c)) for c in centre)  # type: ignore[return-value]
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        drags = (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton)
+        if event.button() not in drags:
+            super().mousePressEvent(event)
+            return
+        self._pressed = event.position()
+        self._start_centre = self._view.centre
+        point = self.to_picture(event.position())
+        if self.tool != "pan" and event.button() == Qt.MouseButton.LeftButton and point:
+            self._stroke = [point]
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        point = self.to_picture(event.position())
+        self.hovered.emit(point)
+        if self._pressed is None:
+            return
+        if self._stroke:
+            if point:
+                self._stroke = [self._stroke[0], point] if self.tool == "box" else [*self._stroke, point]
+                self.update()
+        elif self._view.zoom > 1:
+            rect, delta = self.picture_rect(), event.position() - self._pressed
+            x, y = self._start_centre
+            centre = (x - delta.x() / rect.width(), y - delta.y() / rect.height())
+            self.moved.emit(self._view.zoom, self._kept_inside(centre, self._view.zoom))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None:
+            return
+        still = (event.position() - self._pressed).manhattanLength() < 4
+        stroke, self._stroke, self._pressed = self._stroke, [], None
+        if stroke and not still and len(stroke) >= (2 if self.tool == "box" else 3):
+            self.drawn.emit(self.tool, tuple(stroke))
+        elif still and (point := self.to_picture(event.position())):
+            self.clicked.emit(*point)
+        self.update()
+
+    def leaveEvent(self, event: object) -> None:
+        self.hovered.emit(None)

@@ -1,0 +1,170 @@
+"""One pane: title with numbers, the picture with its map, the colour bar."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from calm_gui.core.explanation import Map
+from calm_gui.qt.colour_bar import ColourBar
+from calm_gui.qt.elided_label import ElidedLabel
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.map_canvas import MapCanvas
+from calm_gui.session.scene import PaneContent, Scene
+from calm_gui.session.state import Pane
+
+__all__ = ["READING_NAMES", "PaneWidget"]
+
+READING_NAMES = {
+    "attribution": "Attribution",
+    "saliency": "Saliency",
+    "conditional": "Conditional",
+    "cue_posterior": "Cue posterior",
+    "counterfactual": "Counterfactual",
+    "winner": "Winner",
+    "picture": "Picture only",
+}
+
+_ABOUT_NAMES = {"target": "of target A", "contrast": "of contrast B", "superset": "of A's superset"}
+
+
+class PaneWidget(QFrame):
+    """Shows the pane of one position.
+
+    Signals
+    -------
+    activated : int
+        The pane was clicked.
+    """
+
+    activated = Signal(int)
+
+    def __init__(self, hub: Hub, position: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pane")
+        self._hub = hub
+        self._position = position
+        self._content: PaneContent | None = None
+        self.title = ElidedLabel()
+        self.title.setObjectName("heading")
+        self.subtitle = ElidedLabel()
+        self.subtitle.setObjectName("muted")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._check = QLabel("")
+        self.menu = QToolButton()
+        self.menu.setText("⋮")
+        self.menu.setToolTip("What this pane shows")
+        self.menu.setAccessibleName("What this pane shows")
+        self.menu.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        choices = QMenu(self.menu)
+        choices.aboutToShow.connect(self._fill_menu)
+        self.menu.setMenu(choices)
+        self.canvas = MapCanvas()
+        self.bar = ColourBar()
+        head = QHBoxLayout()
+        head.setContentsMargins(2, 0, 0, 0)
+        head.setSpacing(8)
+        head.addWidget(self.title, 0)
+        head.addWidget(self.subtitle, 1)
+        head.addWidget(self._check)
+        head.addWidget(self.menu)
+        body = QHBoxLayout()
+        body.setSpacing(6)
+        body.addWidget(self.canvas, 1)
+        body.addWidget(self.bar)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 4, 6, 6)
+        layout.setSpacing(3)
+        layout.addLayout(head)
+        layout.addLayout(body, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+        workspace = hub.workspace
+        self.canvas.hovered.connect(hub.hovered)
+        self.canvas.clicked.connect(self._on_click)
+        self.canvas.moved.connect(lambda zoom, centre: workspace.update_view(undoable=False, zoom=zoom, centre=centre))
+        self.canvas.drawn.connect(workspace.add_region)
+        hub.hovered.connect(self._on_hover)
+
+    def show_content(self, content: PaneContent, scene: Scene, active: bool) -> None:
+        """Show what the pane shows in a scene."""
+        self._content = content
+        self.title.setText(content.title)
+        self.subtitle.setText(content.subtitle, *content.shorter_subtitles)
+        shown = content.shown
+        check = shown.check if isinstance(shown, Map) else None
+        self._check.setText("" if check is None else "✓" if check.passed else "✗")
+        self._check.setObjectName("good" if check and check.passed else "bad")
+        if check is not None:
+            words = "agrees with" if check.passed else "DIFFERS from"
+            self._check.setToolTip(
+                f"the map's sum {check.total:.7g} {words} p computed anew in float64, {check.expected:.7g}; "
+                f"relative error {check.error:.1e}"
+            )
+            colour = "#1c9a4a" if check.passed else "#e5372b"
+            self._check.setStyleSheet(f"color: {colour}; font-weight: 700;")
+        view = scene.state.view
+        here = content.pane.picture in (None, scene.state.picture)
+        self.canvas.show_content(content, view, scene.state.regions_here() if here else ())
+        table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
+        self.bar.show_scale(content.scale, table)
+        self.setProperty("active", active)
+        self.style().unpolish(self)
+        self.style().polish(self)
+        self.setAccessibleName(f"pane {self._position + 1}: {content.title}, {content.subtitle}")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.activated.emit(self._position)
+        super().mousePressEvent(event)
+
+    def _on_click(self, x: float, y: float) -> None:
+        self.activated.emit(self._position)
+
+    def _on_hover(self, point: tuple[float, float] | None) -> None:
+        self.canvas.set_cross(point)
+        value = None
+        if point and self._content and isinstance(self._content.shown, Map):
+            cell = self._content.shown.geometry.cell_at(*point)
+            value = float(self._content.shown.values[cell]) if cell else None
+        self.bar.set_mark(value)
+
+    def _fill_menu(self) -> None:
+        menu = self.menu.menu()
+        menu.clear()
+        workspace, pane = self._hub.workspace, self._content.pane if self._content else Pane()
+        for reading, name in READING_NAMES.items():
+            for about in ("target", "contrast", "superset") if reading == "attribution" else ("target",):
+                title = f"{name} {_ABOUT_NAMES[about]}" if reading == "attribution" else name
+                action = menu.addAction(title)
+                action.setCheckable(True)
+                action.setChecked(pane.reading == reading and pane.about == about)
+                action.triggered.connect(
+                    lambda _=False, r=reading, a=about: workspace.change_pane(self._position, reading=r, about=a)
+                )
+        menu.addSeparator()
+        checkpoints = menu.addMenu("Checkpoint")
+        first = checkpoints.addAction("the chosen one")
+        first.triggered.connect(lambda: workspace.change_pane(self._position, checkpoint=None))
+        for key in workspace.infos:
+            action = checkpoints.addAction(Path(key).name)
+            action.setCheckable(True)
+            action.setChecked(pane.checkpoint == key)
+            action.triggered.connect(lambda _=False, k=key: workspace.change_pane(self._position, checkpoint=k))
+        pin = menu.addAction("Keep this picture")
+        pin.setCheckable(True)
+        pin.setChecked(pane.picture is not None)
+        pin.triggered.connect(
+            lambda on: workspace.change_pane(self._position, picture=workspace.state.picture if on else None)
+        )
+        menu.addSeparator()
+        menu.addAction("Add a pane like this").triggered.connect(self._add)
+        close = menu.addAction("Close pane")
+        close.setEnabled(len(workspace.state.panes) > 1)
+        close.triggered.connect(lambda: workspace.close_pane(self._position))
+
+    def _add(self) -> None:
+        workspace = self._hub.workspace
+        pane = self._content.pane if self._content else Pane()
+        workspace.set_panes((*workspace.state.panes, replace(pane)))

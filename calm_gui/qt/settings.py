@@ -1,0 +1,69 @@
+"""Settings that survive: recent files, theme, window. A broken settings file is the same as none."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from calm_gui.errors import CalmError
+from calm_gui.model.files import write_bytes
+
+__all__ = ["Settings", "settings_path"]
+
+_log = logging.getLogger(__name__)
+_MOST_RECENT = 10
+
+
+def settings_path() -> Path:
+    """Where the settings are kept."""
+    return Path(platformdirs.user_config_dir("calm-gui", appauthor=False)) / "settings.json"
+
+
+class Settings:
+    """A JSON object on disk, read once and written at each change.
+
+    Parameters
+    ----------
+    path : Path or None
+        None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._values: dict[str, Any] = {}
+        if path is None:
+            return
+        try:
+            values = json.loads(path.read_text("utf-8"))
+            self._values = values if isinstance(values, dict) else {}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, RecursionError) as error:
+            _log.warning("settings %s can't be read (%s); starting with the defaults", path, error)
+
+    def text(self, key: str, default: str = "") -> str:
+        """A setting that is text."""
+        value = self._values.get(key)
+        return value if isinstance(value, str) else default
+
+    def recent(self, kind: str) -> list[str]:
+        """Recently opened files of a kind (``pictures`` or ``checkpoints``), the latest first."""
+        value = self._values.get(f"recent {kind}")
+        return [path for path in value if isinstance(path, str)] if isinstance(value, list) else []
+
+    def add_recent(self, kind: str, path: str) -> None:
+        """Remember a file."""
+        self.set(f"recent {kind}", [path, *(p for p in self.recent(kind) if p != path)][:_MOST_RECENT])
+
+    def set(self, key: str, value: Any) -> None:
+        """Change a setting and write the file; a failure is logged, for no work is lost by it."""
+        self._values[key] = value
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(self._path, json.dumps(self._values, indent=1).encode())
+        except (CalmError, OSError) as error:
+            _log.warning("settings not kept: %s", error)

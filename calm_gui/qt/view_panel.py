@@ -1,0 +1,271 @@
+"""The right side: what the active pane reads, and how maps are drawn."""
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QFrame,
+    QLabel,
+    QRadioButton,
+    QScrollArea,
+    QSlider,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from calm_gui.core.explanation import CamExplanation
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
+from calm_gui.session.scene import Scene
+from calm_gui.session.state import Threshold
+
+__all__ = ["ViewPanel"]
+
+_MEANINGS = {
+    "attribution": "the class is in A and its cue lies here",
+    "saliency": "the cue, of whatever class, lies here",
+    "conditional": "if the cue were here: how likely A is",
+    "cue_posterior": "given A: where its cue lies",
+    "counterfactual": "A here rather than B here",
+    "winner": "which group has the most here",
+    "picture": "the picture without a map",
+}
+_SCALES = {"shared": "Shared by panes", "fit": "Each pane its own", "locked": "Locked"}
+_SPACINGS = {"linear": "Linear", "log": "Logarithmic"}
+_UNITS = {False: "Probability per cell", True: "Times uniform"}
+_THRESHOLDS = {"none": "None", "mass": "Credible mass", "min-max": "Min–max (paper's τ)", "value": "Value"}
+_FLAGS = {
+    "mask": ("Mask", "show the map only where the threshold is reached"),
+    "contour": ("Contour", "a line around the cells that reach the threshold"),
+    "boxes": ("Boxes", "a box around each part that reaches the threshold"),
+    "native": ("Native cells", "the model's own cells instead of a smooth map"),
+    "ground_truth": ("Ground truth", "boxes from annotations, where there are any"),
+}
+
+
+class ViewPanel(QScrollArea):
+    """Controls of the active pane's reading and of the view that all panes share."""
+
+    def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = hub.workspace
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        content = QFrame()
+        content.setObjectName("panel")
+        self._layout = QVBoxLayout(content)
+        self._layout.setContentsMargins(10, 8, 10, 8)
+        self._layout.setSpacing(4)
+        self._add_readings()
+        self._add_scale()
+        self._add_look()
+        self._add_threshold()
+        self._layout.addStretch(1)
+        self.setWidget(content)
+        hub.scene_changed.connect(self.show_scene)
+        self.show_scene(hub.scene)
+
+    def _heading(self, text: str) -> None:
+        label = QLabel(text)
+        label.setObjectName("heading")
+        if self._layout.count():
+            self._layout.addSpacing(6)
+        self._layout.addWidget(label)
+
+    def _add_readings(self) -> None:
+        self._heading("Reading")
+        self.readings = QButtonGroup(self)
+        self.reading_buttons: dict[str, QRadioButton] = {}
+        for number, (reading, name) in enumerate(READING_NAMES.items(), start=1):
+            button = QRadioButton(name)
+            button.setToolTip(f"{_MEANINGS[reading]} (Alt+{number})")
+            button.setAccessibleDescription(_MEANINGS[reading])
+            button.clicked.connect(lambda _=False, r=reading: self._set_reading(r))
+            self.readings.addButton(button)
+            self.reading_buttons[reading] = button
+            self._layout.addWidget(button)
+        self.meaning = QLabel()
+        self.meaning.setObjectName("muted")
+        self.meaning.setWordWrap(True)
+        self._layout.addWidget(self.meaning)
+        self.about = _combo({"target": "of target A", "superset": "of A's superset", "contrast": "of contrast B"})
+        self.about.setAccessibleName("Which set")
+        self.about.activated.connect(
+            lambda _: self._workspace.change_pane(self._workspace.state.active, about=self.about.currentData())
+        )
+        self._layout.addWidget(self.about)
+        self.depth = QSpinBox()
+        self.depth.setPrefix("depth ")
+        self.depth.setAccessibleName("Depth of the winner map")
+        self.depth.setToolTip("Depth of the groups that compete: the longest path from the root")
+        self.depth.valueChanged.connect(lambda value: self._workspace.update_view(depth=value))
+        self._layout.addWidget(self.depth)
+
+    def _add_scale(self) -> None:
+        self._heading("Scale")
+        self.scale_mode = _combo(_SCALES)
+        self.scale_mode.setAccessibleName("Scale of the colours")
+        self.scale_mode.activated.connect(lambda _: self._set_scale_mode(self.scale_mode.currentData()))
+        self.spacing = _combo(_SPACINGS)
+        self.spacing.setAccessibleName("Linear or logarithmic colours")
+        self.spacing.activated.connect(lambda _: self._workspace.update_view(spacing=self.spacing.currentData()))
+        self.unit = _combo(_UNITS)
+        self.unit.setAccessibleName("Unit of the colour bar")
+        self.unit.activated.connect(lambda _: self._workspace.update_view(relative=self.unit.currentData()))
+        for widget in (self.scale_mode, self.spacing, self.unit):
+            self._layout.addWidget(widget)
+
+    def _add_look(self) -> None:
+        self._heading("Colours")
+        self.sequential = _combo({name: name for name in SEQUENTIAL})
+        self.sequential.setAccessibleName("Colour map")
+        self.sequential.activated.connect(
+            lambda _: self._workspace.update_view(sequential=self.sequential.currentData())
+        )
+        self.diverging = _combo({name: name for name in DIVERGING})
+        self.diverging.setAccessibleName("Colour map of differences")
+        self.diverging.activated.connect(lambda _: self._workspace.update_view(diverging=self.diverging.currentData()))
+        self.opacity = QSlider(Qt.Orientation.Horizontal)
+        self.opacity.setRange(0, 100)
+        self.opacity.setAccessibleName("Opacity in percent")
+        self.opacity_label = QLabel()
+        self.opacity.valueChanged.connect(
+            lambda value: self._workspace.update_view(undoable=False, opacity=value / 100)
+        )
+        form = QFormLayout()
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setVerticalSpacing(4)
+        form.addRow("Maps", self.sequential)
+        form.addRow("Differences", self.diverging)
+        form.addRow(self.opacity_label, self.opacity)
+        self._layout.addLayout(form)
+
+    def _add_threshold(self) -> None:
+        self._heading("Threshold")
+        self.threshold = _combo(_THRESHOLDS)
+        self.threshold.setAccessibleName("Kind of threshold")
+        self.threshold.setToolTip(
+            "Credible mass: the smallest set of cells that holds this share of the map. "
+            "Min–max: that part of the way from the map's minimum to its maximum."
+        )
+        self.threshold.activated.connect(lambda _: self._set_threshold(self.threshold.currentData()))
+        self.level = QDoubleSpinBox()
+        self.level.setAccessibleName("Threshold")
+        self.level.setKeyboardTracking(False)
+        self.level.valueChanged.connect(self._set_level)
+        self.level_slider = QSlider(Qt.Orientation.Horizontal)
+        self.level_slider.setRange(0, 1000)
+        self.level_slider.setAccessibleName("Threshold slider")
+        self.level_slider.valueChanged.connect(self._slide_level)
+        self._layout.addWidget(self.threshold)
+        self._layout.addWidget(self.level)
+        self._layout.addWidget(self.level_slider)
+        self.flags: dict[str, QCheckBox] = {}
+        for flag, (name, tip) in _FLAGS.items():
+            box = QCheckBox(name)
+            box.setToolTip(tip)
+            box.toggled.connect(lambda on, f=flag: self._workspace.update_view(**{f: on}))
+            self.flags[flag] = box
+            self._layout.addWidget(box)
+
+    # Down
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show a scene's active reading and view."""
+        view, pane = scene.state.view, scene.active.pane
+        controls = (self.depth, self.opacity, self.level, self.level_slider, *self.flags.values())
+        blockers = [QSignalBlocker(widget) for widget in controls]
+        if pane.reading in self.reading_buttons:
+            self.reading_buttons[pane.reading].setChecked(True)
+        for reading, button in self.reading_buttons.items():
+            button.setEnabled(
+                not isinstance(scene.explanation, CamExplanation) or reading in ("attribution", "picture")
+            )
+        self.meaning.setText(_MEANINGS.get(pane.reading, ""))
+        _select(self.about, pane.about)
+        self.about.setVisible(pane.reading in ("attribution", "conditional", "cue_posterior"))
+        self.depth.setVisible(pane.reading == "winner")
+        self.depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
+        self.depth.setValue(view.depth)
+        _select(self.scale_mode, view.scale_mode)
+        _select(self.spacing, view.spacing)
+        _select(self.unit, view.relative)
+        _select(self.sequential, view.sequential)
+        _select(self.diverging, view.diverging)
+        self.opacity.setValue(round(view.opacity * 100))
+        self.opacity_label.setText(f"Opacity {round(view.opacity * 100)} %")
+        self._show_threshold(view.threshold, scene)
+        for flag, box in self.flags.items():
+            box.setChecked(getattr(view, flag))
+        for flag in ("mask", "contour", "boxes"):
+            self.flags[flag].setEnabled(view.threshold.kind != "none")
+        del blockers
+
+    def _show_threshold(self, threshold: Threshold, scene: Scene) -> None:
+        _select(self.threshold, threshold.kind)
+        self.level.setVisible(threshold.kind != "none")
+        self.level_slider.setVisible(threshold.kind != "none")
+        if threshold.kind == "value":
+            high = scene.active.scale.high if scene.active.scale else 1.0
+            self.level.setSuffix(f" {scene.active.scale.unit}" if scene.active.scale else "")
+            self.level.setDecimals(8)
+            self.level.setRange(0.0, 1.0)
+            self.level.setSingleStep(high / 50 or 0.01)
+            self.level.setValue(threshold.value)
+            self.level_slider.setValue(round(1000 * threshold.value / high) if high > 0 else 0)
+        else:
+            self.level.setDecimals(1)
+            self.level.setRange(0.1 if threshold.kind == "mass" else 0.0, 100.0)
+            self.level.setSingleStep(1.0)
+            self.level.setSuffix(" %")
+            self.level.setValue(threshold.value * 100)
+            self.level_slider.setValue(round(1000 * threshold.value))
+
+    # Up
+
+    def _set_reading(self, reading: str) -> None:
+        self._workspace.change_pane(self._workspace.state.active, reading=reading)
+
+    def _set_scale_mode(self, mode: str) -> None:
+        if mode == "locked":
+            self._workspace.lock_scales()
+        else:
+            self._workspace.update_view(scale_mode=mode)
+
+    def _set_threshold(self, kind: str) -> None:
+        high = self._workspace.scene.active.scale
+        values = {"mass": 0.9, "min-max": 0.5, "value": high.high / 2 if high else 0.5, "none": 0.9}
+        self._workspace.update_view(threshold=Threshold(kind, values[kind]))  # type: ignore[arg-type]
+
+    def _set_level(self, value: float) -> None:
+        kind = self._workspace.state.view.threshold.kind
+        self._workspace.update_view(
+            undoable=False, threshold=Threshold(kind, value if kind == "value" else value / 100)
+        )
+
+    def _slide_level(self, position: int) -> None:
+        kind = self._workspace.state.view.threshold.kind
+        scale = self._workspace.scene.active.scale
+        share = max(position, 1 if kind == "mass" else 0) / 1000
+        value = share * scale.high if kind == "value" and scale else share
+        self._workspace.update_view(undoable=False, threshold=Threshold(kind, value))
+
+
+def _combo(choices: dict) -> QComboBox:
+    box = QComboBox()
+    for data, text in choices.items():
+        box.addItem(text, data)
+    return box
+
+
+def _select(box: QComboBox, data: object) -> None:
+    position = box.findData(data)
+    if position != box.currentIndex():
+        with QSignalBlocker(box):
+            box.setCurrentIndex(position)
