@@ -1,5 +1,7 @@
 """Contour lines of a map, in pixels of the upright picture."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ def contour_lines(values: NDArray[np.floating], level: float, geometry: Geometry
     list of ndarray (n,2)
         x, y in pixels of the upright picture.
     """
-    from contourpy import contour_generator  # comes with matplotlib
+    from contourpy import LineType, contour_generator  # comes with matplotlib
 
     if not np.isfinite(level) or not np.isfinite(values).all():
         return []
@@ -31,7 +33,7 @@ def contour_lines(values: NDArray[np.floating], level: float, geometry: Geometry
     padded = np.pad(values, 1, mode="edge")
     columns = np.concatenate([[0.0], np.arange(width) + 0.5, [width]])
     rows = np.concatenate([[0.0], np.arange(height) + 0.5, [height]])
-    lines = contour_generator(columns, rows, padded).lines(level)
+    lines: Any = contour_generator(columns, rows, padded, line_type=LineType.Separate).lines(level)
     return [np.stack(geometry.from_grid(line[:, 0], line[:, 1]), axis=1) for line in lines]
 
 
