@@ -266,6 +266,11 @@ class _Classified:
         """p(y|x), (C,)."""
         raise NotImplementedError
 
+    @cached_property
+    def node_probabilities(self) -> dict[str, float]:
+        """p(node|x) of every node of the hierarchy; empty without one."""
+        return self.hierarchy.probabilities(self.class_probabilities) if self.hierarchy else {}
+
     def class_set(self, what: ClassSetLike) -> ClassSet:
         """The class set that an index, wnid, node, name, ClassSet or iterable of these names.
 

@@ -21,7 +21,7 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
-from calm_gui.session.expression import Expression
+from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -100,9 +100,12 @@ def _choose(window: MainWindow, options: argparse.Namespace) -> None:
             except CalmError as error:
                 workspace.complain(str(error))
                 continue
-            key = text if scene.hierarchy and text in scene.hierarchy else None
-            node = scene.node_of_set.get(classes)
-            keys = [key or node.key] if key or node else [f"#{i}" for i in classes]
+            if scene.hierarchy is not None and text in scene.hierarchy:
+                keys = [text]
+            elif node := scene.node_of_set.get(classes):
+                keys = [node.key]
+            else:
+                keys = [class_key(i, scene.classes) for i in classes]
             setter(Expression.of(*keys))
 
 

@@ -27,15 +27,22 @@ class Chip(QWidget):
 
     removed = Signal()
 
-    def __init__(self, text: str, role: str, tool_tip: str, removable: bool = True) -> None:
+    def __init__(self, role: str) -> None:
         super().__init__()
-        self.text = text
+        self.text = ""
         self._role = role
+        self._removable = True
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def show_text(self, text: str, tool_tip: str, removable: bool = True) -> None:
+        """Say something else."""
+        self.text = text
         self._removable = removable
         self.setToolTip(tool_tip)
         self.setAccessibleName(f"{text}, Delete removes it" if removable else text)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if removable else Qt.FocusPolicy.NoFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.updateGeometry()
+        self.update()
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
@@ -98,6 +105,10 @@ class ChipRow(QWidget):
         caption.setMinimumWidth(QFontMetrics(self.font()).horizontalAdvance("Contrast B "))
         self._chips = QWidget()
         self._flow = FlowLayout(self._chips)
+        self._shown: list[Chip] = []
+        self._empty = QLabel("nothing chosen")
+        self._empty.setObjectName("muted")
+        self._flow.addWidget(self._empty)
         top = QHBoxLayout(self)
         top.setContentsMargins(0, 0, 0, 0)
         top.setSpacing(4)
@@ -117,7 +128,7 @@ class ChipRow(QWidget):
         texts = [self._text(scene, expression, i) for i in range(len(expression.terms))]
         if expression != self._expression or texts != self._texts:
             self._expression, self._texts = expression, texts
-            self._fill(expression, texts, len(classes))
+            self._fill(expression, texts)
 
     def _text(self, scene: Scene, expression: Expression, position: int) -> str:
         term = expression.terms[position]
@@ -133,18 +144,24 @@ class ChipRow(QWidget):
             return f"{sign}{now}" + (f" · {size} classes" if size > 1 else "") + (f" ({name})" if now != name else "")
         return f"{sign}{name}" + (f" · {size} classes" if size > 1 else "")
 
-    def _fill(self, expression: Expression, texts: list[str], size: int) -> None:
-        while (item := self._flow.takeAt(0)) is not None:
-            item.widget().deleteLater()
-        shown = texts[:_MOST_CHIPS]
-        for position, text in enumerate(shown):
-            chip = Chip(text, self._role, f"{text}\n{expression.terms[position].key}")
-            chip.removed.connect(lambda at=position: self.edited.emit(expression.without(at)))
+    def _fill(self, expression: Expression, texts: list[str]) -> None:
+        tips = [f"{text}\n{term.key}" for text, term in zip(texts, expression.terms, strict=True)]
+        labels = [(text, tip, True) for text, tip in zip(texts, tips, strict=True)][:_MOST_CHIPS]
+        if len(texts) > _MOST_CHIPS:
+            labels.append((f"{len(texts) - _MOST_CHIPS} more", "\n".join(texts), False))
+        while len(self._shown) < len(labels):
+            chip, position = Chip(self._role), len(self._shown)
+            chip.removed.connect(lambda at=position: self._remove(at))
+            self._shown.append(chip)
             self._flow.addWidget(chip)
-        if len(texts) > len(shown):
-            self._flow.addWidget(Chip(f"{len(texts) - len(shown)} more", self._role, "\n".join(texts), removable=False))
-        if not texts:
-            empty = QLabel("nothing chosen")
-            empty.setObjectName("muted")
-            self._flow.addWidget(empty)
+        for position, chip in enumerate(self._shown):
+            chip.setVisible(position < len(labels))
+            if position < len(labels):
+                chip.show_text(*labels[position])
+        self._empty.setVisible(not texts)
+        self._flow.invalidate()
         self._chips.updateGeometry()
+
+    def _remove(self, position: int) -> None:
+        if self._expression is not None and position < len(self._expression.terms):
+            self.edited.emit(self._expression.without(position))

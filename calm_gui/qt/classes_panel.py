@@ -153,34 +153,28 @@ class ClassesPanel(QFrame):
 
     def _ready_made(self) -> QMenu:
         menu = QMenu(self)
+        target, contrast = self._workspace.set_target, self._workspace.set_contrast
         for title, key, setter in (
-            ("A: predicted class", "@predicted", self._workspace.set_target),
-            ("A: superset of the predicted class", "@superset", self._workspace.set_target),
-            (None, "", None),
-            ("B: runner-up", "@runner-up", self._workspace.set_contrast),
-            ("B: everything else", "@rest", self._workspace.set_contrast),
-            ("B: siblings of A", "@siblings", self._workspace.set_contrast),
+            ("A: predicted class", "@predicted", target),
+            ("A: superset of the predicted class", "@superset", target),
+            ("B: runner-up", "@runner-up", contrast),
+            ("B: everything else", "@rest", contrast),
+            ("B: siblings of A", "@siblings", contrast),
         ):
-            if setter is None:
-                menu.addSeparator()
-            else:
-                menu.addAction(title).triggered.connect(lambda _=False, k=key, s=setter: s(Expression.of(k)))
+            menu.addAction(title).triggered.connect(lambda _=False, k=key, s=setter: s(Expression.of(k)))
         return menu
 
     def _show_menu(self, key: str, position: QPoint) -> None:
         workspace, selection = self._workspace, self._workspace.state.selection
         menu = QMenu(self)
-        for title, action in (
-            ("Target A is this", lambda: workspace.set_target(Expression.of(key))),
-            ("Add to A", lambda: workspace.set_target(selection.target.including(key))),
-            ("Take away from A", lambda: workspace.set_target(selection.target.excluding(key))),
-            (None, None),
-            ("Contrast B is this", lambda: workspace.set_contrast(Expression.of(key))),
-            ("Add to B", lambda: workspace.set_contrast(selection.contrast.including(key))),
-            ("Take away from B", lambda: workspace.set_contrast(selection.contrast.excluding(key))),
+        alone = Expression.of(key)
+        for title, setter, expression in (
+            ("Target A is this", workspace.set_target, alone),
+            ("Add to A", workspace.set_target, selection.target.including(key)),
+            ("Take away from A", workspace.set_target, selection.target.excluding(key)),
+            ("Contrast B is this", workspace.set_contrast, alone),
+            ("Add to B", workspace.set_contrast, selection.contrast.including(key)),
+            ("Take away from B", workspace.set_contrast, selection.contrast.excluding(key)),
         ):
-            if action is None:
-                menu.addSeparator()
-            else:
-                menu.addAction(title).triggered.connect(lambda _=False, a=action: a())
+            menu.addAction(title).triggered.connect(lambda _=False, s=setter, e=expression: s(e))
         menu.exec(position)

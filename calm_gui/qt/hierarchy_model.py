@@ -114,7 +114,7 @@ class HierarchyModel(QAbstractItemModel):
             return self.createIndex(row, column, siblings[row])
         return QModelIndex()
 
-    def parent(self, index: Index = QModelIndex()) -> Any:  # type: ignore[override]  # noqa: B008
+    def parent(self, index: Index = QModelIndex()) -> Any:  # noqa: B008
         above = index.internalPointer().parent if index.isValid() else None
         return self.createIndex(above.row, 0, above) if above else QModelIndex()
 

@@ -59,17 +59,21 @@ class HierarchyView(QTreeView):
         self.customContextMenuRequested.connect(self._on_menu)
         self._was_searching = False
         self._sorted_by: dict[str, float] = {}
+        self._probabilities: dict[str, float] = {}
 
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's hierarchy, probabilities and target."""
         if scene.hierarchy is not self.nodes.hierarchy:
             self.nodes.set_hierarchy(scene.hierarchy, self.nodes.folded)
             self.expandToDepth(1)
+        only_ticks = scene.node_probabilities is self._probabilities
+        self._probabilities = scene.node_probabilities
         self.nodes.show(scene.node_probabilities, scene.target)
         if self.filter.sortColumn() == PROBABILITY and scene.node_probabilities is not self._sorted_by:
             self._sorted_by = scene.node_probabilities
             self.filter.invalidate()
-        self.viewport().update()
+        width = self.columnWidth(NAME) if only_ticks else self.viewport().width()
+        self.viewport().update(0, 0, width, self.viewport().height())
 
     def set_folded(self, folded: bool) -> None:
         """Fold or unfold chains of nodes that repeat one class set, keeping the current node in sight."""

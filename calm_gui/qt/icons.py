@@ -1,7 +1,8 @@
 """Icons: bundled SVG outlines, drawn in the theme's text colour."""
 
-from PySide6.QtCore import QByteArray, QSize, Qt
-from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon, QImage, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
 
 import calm_resources
 from calm_gui.qt.theme import current_theme
@@ -24,14 +25,13 @@ def icon(name: str) -> QIcon:
     result = QIcon()
     for mode, colour in ((QIcon.Mode.Normal, theme.text), (QIcon.Mode.Disabled, theme.border)):
         svg = source.replace("currentColor", colour).replace("#000", colour)
+        drawing = QSvgRenderer(svg.encode())
         for ratio in (1, 2, 3):
-            image = QImage.fromData(QByteArray(svg.encode()), "SVG")
-            if image.isNull():  # the SVG plug-in is missing; a button without icon still has its text
-                return QIcon()
-            side = _SIZE * ratio
-            image = image.scaled(
-                QSize(side, side), Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-            )
+            image = QImage(_SIZE * ratio, _SIZE * ratio, QImage.Format.Format_ARGB32_Premultiplied)
+            image.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(image)
+            drawing.render(painter)
+            painter.end()
             image.setDevicePixelRatio(ratio)
             result.addPixmap(QPixmap.fromImage(image), mode)
     return result

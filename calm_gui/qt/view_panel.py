@@ -1,6 +1,6 @@
 """The right side: what the active pane reads, and how maps are drawn."""
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QObject, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -100,12 +100,12 @@ class ViewPanel(QScrollArea):
             lambda _: self._workspace.change_pane(self._workspace.state.active, about=self.about.currentData())
         )
         self._layout.addWidget(self.about)
-        self.depth = QSpinBox()
-        self.depth.setPrefix("depth ")
-        self.depth.setAccessibleName("Depth of the winner map")
-        self.depth.setToolTip("Depth of the groups that compete: the longest path from the root")
-        self.depth.valueChanged.connect(lambda value: self._workspace.update_view(depth=value))
-        self._layout.addWidget(self.depth)
+        self.winner_depth = QSpinBox()
+        self.winner_depth.setPrefix("depth ")
+        self.winner_depth.setAccessibleName("Depth of the winner map")
+        self.winner_depth.setToolTip("Depth of the groups that compete: the longest path from the root")
+        self.winner_depth.valueChanged.connect(lambda value: self._workspace.update_view(depth=value))
+        self._layout.addWidget(self.winner_depth)
 
     def _add_scale(self) -> None:
         self._heading("Scale")
@@ -179,7 +179,13 @@ class ViewPanel(QScrollArea):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's active reading and view."""
         view, pane = scene.state.view, scene.active.pane
-        controls = (self.depth, self.opacity, self.level, self.level_slider, *self.flags.values())
+        controls: tuple[QObject, ...] = (
+            self.winner_depth,
+            self.opacity,
+            self.level,
+            self.level_slider,
+            *self.flags.values(),
+        )
         blockers = [QSignalBlocker(widget) for widget in controls]
         if pane.reading in self.reading_buttons:
             self.reading_buttons[pane.reading].setChecked(True)
@@ -190,9 +196,9 @@ class ViewPanel(QScrollArea):
         self.meaning.setText(_MEANINGS.get(pane.reading, ""))
         _select(self.about, pane.about)
         self.about.setVisible(pane.reading in ("attribution", "conditional", "cue_posterior"))
-        self.depth.setVisible(pane.reading == "winner")
-        self.depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
-        self.depth.setValue(view.depth)
+        self.winner_depth.setVisible(pane.reading == "winner")
+        self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
+        self.winner_depth.setValue(view.depth)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)

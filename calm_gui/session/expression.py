@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, resolve
 from calm_gui.core.hierarchy import Hierarchy
@@ -122,12 +124,13 @@ def _evaluate_key(
     if key in SPECIAL:
         if explanation is None:
             return ClassSet()
-        ranked = [index for index, _ in explanation.top(len(classes))]
+        first = int(np.argmax(explanation.class_probabilities))
         if key == "@predicted":
-            return ClassSet(ranked[:1])
+            return ClassSet([first])
         if key == "@superset":
-            return explanation.supersets[ranked[0]]
-        return ClassSet([index for index in ranked if index not in target][:1])
+            return explanation.supersets[first]
+        others = target.complement(len(classes)).indices
+        return ClassSet([int(others[np.argmax(explanation.class_probabilities[others])])] if len(others) else ())
     if key.startswith("#"):
         return resolve(int(key[1:]), classes, hierarchy)
     return resolve(key, classes, hierarchy)

@@ -70,7 +70,7 @@ class PaneContent:
     @property
     def shorter_subtitles(self) -> tuple[str, ...]:
         """The subtitle for less room: without the formula, then the sum alone."""
-        formula, dot, total = self.subtitle.partition(" · ")
+        _, dot, total = self.subtitle.partition(" · ")
         return (total, total.split(" = ")[0]) if dot else ()
 
 
@@ -150,12 +150,10 @@ class Scene:
         """p(y|x), (C,)."""
         return self.explanation.class_probabilities if self.explanation else None
 
-    @cached_property
+    @property
     def node_probabilities(self) -> dict[str, float]:
         """p(node|x) of every node; empty before the picture is explained."""
-        if self.class_probabilities is None or self.hierarchy is None:
-            return {}
-        return self.hierarchy.probabilities(self.class_probabilities)
+        return self.explanation.node_probabilities if self.explanation else {}
 
     @cached_property
     def target(self) -> ClassSet:

@@ -252,7 +252,7 @@ class Workspace:
             start = perf_counter()
             explanation: AnyExplanation = model.explain(pixels)
             duration = (perf_counter() - start) * 1000
-            explanation.class_probabilities  # noqa: B018  computed here, so that no click waits for it
+            explanation.node_probabilities  # noqa: B018  computed here, so that no click waits for it
             return model, explanation, duration
 
         def done(result: "tuple[LoadedModel, AnyExplanation, float]") -> None:
@@ -295,6 +295,8 @@ class Workspace:
         self.infos[key] = model.info
 
     def _keep_explanation(self, pair: tuple[str, str], explanation: AnyExplanation) -> None:
+        if pair in self._explanations:
+            self._maps.clear()  # its keys name the explanation that goes
         self._explanations[pair] = explanation
         size = sum(_bytes_of(e) for e in self._explanations.values())
         wanted = set(self._wanted())
