@@ -195,9 +195,7 @@ def make_calm(pictures: Sequence[Path], settings: DemoSettings) -> tuple[HeadNet
     with (
         tempfile.TemporaryDirectory() as folder,
         tqdm(total=len(pictures), desc="features", unit="picture") as bar,
-        FeatureCache(
-            backbone, inputs, len(pictures), Path(folder), progress=lambda done: bar.update(done - bar.n)
-        ) as features,
+        FeatureCache(backbone, inputs, len(pictures), Path(folder), progress=bar.update) as features,
     ):
         history = fit_saliency(network, features, target, settings)
     return network, history

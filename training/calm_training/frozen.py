@@ -81,7 +81,7 @@ class FeatureCache:
     batch : int
         Pictures in one forward pass.
     progress : callable
-        Told the number of pictures done.
+        Told after each forward pass how many pictures it was.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class FeatureCache:
         count: int,
         folder: Path,
         batch: int = 32,
-        progress: Callable[[int], None] = lambda _: None,
+        progress: Callable[[int], object] = lambda _: None,
     ) -> None:
         if not count:
             raise DataError("there are no pictures to compute features of")
@@ -105,7 +105,7 @@ class FeatureCache:
                 shape = (count, *features.shape[1:])
                 self._features: NDArray[np.float16] = np.memmap(self._file.name, np.float16, "w+", shape=shape)
             self._features[start : numbers.stop] = features
-            progress(numbers.stop)
+            progress(len(numbers))
 
     def __len__(self) -> int:
         return len(self._features)

@@ -1,0 +1,144 @@
+"""Pictures with true boxes: the benchmark's metadata and our CSV tables, checked before the first forward pass."""
+
+import csv
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calm_gui.errors import DataError
+
+__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_wsol", "split_by_hash"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedPicture:
+    """A picture, its class and the boxes of that class.
+
+    Attributes
+    ----------
+    path : Path
+    label : int
+    size : (int, int)
+        Width and height that the boxes are in pixels of.
+    boxes : ndarray (N,4) float64
+        x0 y0 x1 y1.
+    """
+
+    path: Path
+    label: int
+    size: tuple[int, int]
+    boxes: NDArray[np.float64]
+
+
+def read_boxes_csv(table: Path) -> list[BoxedPicture]:
+    """Rows of a CSV with the columns file (relative to it), class_index, width, height, boxes (``x0 y0 x1 y1;...``).
+
+    Raises
+    ------
+    DataError
+        With file, line and reason: all faults of the table, at most ten of them listed.
+    """
+    pictures, faults = [], []
+    for line, row in enumerate(_csv_rows(table), 2):
+        try:
+            size = int(row["width"]), int(row["height"])
+            boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
+            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, np.array(boxes, float))
+        except (KeyError, ValueError, AttributeError, TypeError) as error:
+            faults.append(f"{table}, line {line}: {error!r}")
+            continue
+        faults += [f"{table}, line {line}: {fault}" for fault in _faults(picture)]
+        pictures.append(picture)
+    return _without_faults(pictures, faults, table)
+
+
+def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
+    """The benchmark's text files ``image_ids``, ``class_labels``, ``image_sizes`` and ``localization`` of one split.
+
+    ``localization.txt`` holds one row ``id,x0,y0,x1,y1`` for each box; several of a picture all count.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason: all faults of the files, at most ten of them listed.
+    """
+    faults: list[str] = []
+
+    def numbers(name: str, count: int) -> dict[str, list[list[float]]]:
+        rows: dict[str, list[list[float]]] = {}
+        for line, text in enumerate(_text_lines(metadata / name), 1):
+            image, *values = [part.strip() for part in text.rsplit(",", count)]
+            try:
+                if len(values) != count:
+                    raise ValueError(f"{count + 1} columns expected, {len(values) + 1} found")
+                rows.setdefault(image, []).append([float(v) for v in values])
+            except ValueError as error:
+                faults.append(f"{metadata / name}, line {line}: {error}")
+        return rows
+
+    labels, sizes, boxes = numbers("class_labels.txt", 1), numbers("image_sizes.txt", 2), numbers("localization.txt", 4)
+    pictures = []
+    for line, image in enumerate(_text_lines(metadata / "image_ids.txt"), 1):
+        lacking = [
+            name
+            for name, table in (("class_labels", labels), ("image_sizes", sizes), ("localization", boxes))
+            if image not in table
+        ]
+        if lacking:
+            faults.append(f"{metadata / 'image_ids.txt'}, line {line}: {image} has no row in {', '.join(lacking)}.txt")
+            continue
+        (width, height), label = sizes[image][0], int(labels[image][0][0])
+        unique = list(dict.fromkeys(tuple(box) for box in boxes[image]))
+        picture = BoxedPicture(images / image, label, (int(width), int(height)), np.array(unique, float))
+        faults += [f"{metadata / 'localization.txt'}: {image}: {fault}" for fault in _faults(picture)]
+        pictures.append(picture)
+    return _without_faults(pictures, faults, metadata)
+
+
+def split_by_hash(pictures: Sequence[BoxedPicture], number: int) -> tuple[list[BoxedPicture], list[BoxedPicture]]:
+    """The `number` pictures whose file names have the lowest SHA-256, and the others: a split that never changes."""
+    ordered = sorted(pictures, key=lambda p: hashlib.sha256(p.path.name.encode()).hexdigest())
+    return ordered[:number], ordered[number:]
+
+
+def _faults(picture: BoxedPicture) -> list[str]:
+    """What is wrong with a picture and its boxes, in words."""
+    width, height = picture.size
+    faults = [] if picture.path.is_file() else [f"there is no file {picture.path}"]
+    if width < 1 or height < 1:
+        return [*faults, f"a size of {width} x {height}"]
+    for x0, y0, x1, y1 in picture.boxes:
+        # A corner may lie on the edge itself (width, height): sets differ in that by one pixel.
+        if x1 < x0 or y1 < y0:
+            faults.append(f"reversed corners {x0:g} {y0:g} {x1:g} {y1:g}")
+        elif x0 < 0 or y0 < 0 or x1 > width or y1 > height:
+            faults.append(f"box {x0:g} {y0:g} {x1:g} {y1:g} reaches outside {width} x {height}")
+    return faults
+
+
+def _without_faults(pictures: list[BoxedPicture], faults: list[str], source: Path) -> list[BoxedPicture]:
+    if faults:
+        more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
+        raise DataError(f"{len(faults)} faults: " + "; ".join(faults[:10]) + more)
+    if not pictures:
+        raise DataError(f"{source} lists no pictures")
+    return pictures
+
+
+def _csv_rows(table: Path) -> list[dict[str, str]]:
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise DataError(f"{table} can't be read: {error.strerror}") from error
+
+
+def _text_lines(path: Path) -> list[str]:
+    try:
+        return [line.strip() for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror}") from error

@@ -1,0 +1,149 @@
+"""``calm-train``: list and show recipes, check data, train, search learning rates, export."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from calm_gui.errors import CalmError
+from calm_training.config import Config, load_config, recipe_names
+
+__all__ = ["main"]
+
+DEMO = "imagenet-demo"
+"""Not a TOML recipe: makes the bundled checkpoints (`calm_training.demo`)."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted with the state saved.
+    """
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except CalmError as error:
+        print(f"calm-train: {error}", file=sys.stderr)
+        return 130 if type(error).__name__ == "RunInterruptedError" else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="calm-train", description="Train CALM and CAM checkpoints.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    recipe = argparse.ArgumentParser(add_help=False)
+    recipe.add_argument("--recipe", required=True, help="name of a recipe, or a TOML file")
+    recipe.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override a setting; repeatable"
+    )
+    data = argparse.ArgumentParser(add_help=False)
+    data.add_argument("--data", type=Path, required=True, help="folder that the recipe's data.root is below")
+
+    commands.add_parser("list", help="names of the recipes").set_defaults(command=_list)
+    commands.add_parser("show", parents=[recipe], help="all settings of a recipe").set_defaults(command=_show)
+    commands.add_parser(
+        "check", parents=[recipe, data], help="open every picture, list classes and bad files"
+    ).set_defaults(command=_check)
+
+    train = commands.add_parser("train", parents=[recipe, data], help="train a checkpoint")
+    train.add_argument("--out", type=Path, required=True, help="folder of the run")
+    train.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    train.add_argument("--overwrite", action="store_true", help="replace the run in --out")
+    train.add_argument("--quiet", action="store_true", help="no progress bar")
+    train.set_defaults(command=_train)
+
+    search = commands.add_parser("search", parents=[recipe, data], help="try random learning rates, keep the best")
+    search.add_argument("--out", type=Path, required=True, help="folder with a run for each rate")
+    search.add_argument("--trials", type=int, default=30)
+    search.set_defaults(command=_search)
+
+    export = commands.add_parser("export", help="a smaller copy of a checkpoint, in float16")
+    export.add_argument("checkpoint", type=Path)
+    export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
+    export.set_defaults(command=_export)
+    return parser
+
+
+def _list(_: argparse.Namespace) -> int:
+    print("\n".join(sorted([*recipe_names(), DEMO])))
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    if options.recipe == DEMO:
+        from dataclasses import asdict
+
+        from calm_training.demo import DemoSettings
+
+        print(json.dumps(asdict(DemoSettings()), indent=1))
+    else:
+        print(json.dumps(load_config(options.recipe, options.set).to_json(), indent=1))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from calm_training.data import READERS, bad_files
+
+    config = load_config(options.recipe, options.set)
+    bad = 0
+    for split in (config.data.train, config.data.test):
+        pictures = READERS[config.data.layout](options.data / config.data.root, split)
+        faults = bad_files(pictures.samples, config.run.workers)
+        bad += len(faults)
+        print(f"{split}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
+        for path, reason in faults:
+            print(f"  {path}: {reason}")
+        if split == config.data.train:
+            for info, count in zip(pictures.classes, pictures.counts(), strict=True):
+                print(f"  {info.index:4d} {info.name}: {count}")
+    return 1 if bad else 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    if options.recipe == DEMO:
+        from calm_training.demo import main as make_demo
+
+        return make_demo(["--shared", str(options.data), "--out", str(options.out)])
+    from calm_training.loop import train
+
+    config = load_config(options.recipe, options.set)
+    best = train(
+        config,
+        options.data,
+        options.out,
+        resume=options.resume,
+        overwrite=options.overwrite,
+        quiet=options.quiet,
+    )
+    print(f"best checkpoint: {best}")
+    return 0
+
+
+def _search(options: argparse.Namespace) -> int:
+    from calm_training.search import search_learning_rate
+
+    config: Config = load_config(options.recipe, options.set)
+    rate, score = search_learning_rate(config, options.data, options.out, options.trials)
+    print(f"best of {options.trials} learning rates: {rate:.3g}, accuracy {score:.2%}; {options.out / 'search.csv'}")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    import torch
+
+    from calm_gui.model.checkpoint import build_network, load_weights, read_checkpoint, save_checkpoint
+
+    info, tensors = read_checkpoint(options.checkpoint)
+    network = build_network(info)
+    load_weights(network, tensors, options.checkpoint.name)
+    save_checkpoint(options.out, network, info, torch.float16)
+    print(options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

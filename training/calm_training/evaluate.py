@@ -1,0 +1,138 @@
+"""``calm-evaluate``: the paper's figures of checkpoints on a data set, as JSON and a Markdown table."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from calm_gui.errors import CalmError
+
+__all__ = ["main", "markdown_table"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 done, 1 the work failed, 2 unusable arguments.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        _evaluate(options)
+    except CalmError as error:
+        print(f"calm-evaluate: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="calm-evaluate", description="Measure CALM and CAM checkpoints.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--checkpoint", action="append", required=True, metavar="FILE", help="file or bundled name; repeatable"
+    )
+    common.add_argument(
+        "--data", type=Path, required=True, help="folder with index.csv, or with metadata/<split> and images"
+    )
+    common.add_argument("--split", default="test", help="split of metadata/ (default: test)")
+    half = common.add_mutually_exclusive_group()
+    half.add_argument(
+        "--select", type=int, metavar="N", help="only the N pictures with the lowest SHA-256 of the file name"
+    )
+    half.add_argument("--report", type=int, metavar="N", help="all pictures but those")
+    common.add_argument("--batch", type=int, default=32, help="pictures in a forward pass")
+    common.add_argument("--device", default="auto")
+    common.add_argument("--out", type=Path, help="write the results to this JSON file, and a table beside it (.md)")
+    common.add_argument("--quiet", action="store_true", help="no progress bar")
+    commands.add_parser("accuracy", parents=[common], help="top-1 accuracy")
+    wsol = commands.add_parser("wsol", parents=[common], help="top-1 and box accuracy (MaxBoxAccV2)")
+    wsol.add_argument("--contours", choices=("all", "largest"), default="all")
+    wsol.add_argument("--mode", choices=("benchmark", "exact"), default="benchmark")
+    return parser
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from tqdm import tqdm
+
+    from calm_gui.api import resolve_checkpoint
+    from calm_gui.model.loaded import load_model
+    from calm_training.annotations import read_boxes_csv, read_boxes_wsol, split_by_hash
+    from calm_training.localize import accuracy, box_accuracy
+
+    table = options.data / "index.csv"
+    if table.exists():
+        pictures = read_boxes_csv(table)
+    else:
+        pictures = read_boxes_wsol(options.data / "metadata" / options.split, options.data / "images")
+    number = options.select or options.report
+    if number:
+        pictures = split_by_hash(pictures, number)[0 if options.select else 1]
+    results: dict[str, Any] = {}
+    for name in options.checkpoint:
+        model = load_model(resolve_checkpoint(name), options.device)
+        if options.command == "accuracy":
+            results[name] = {"images": len(pictures), "top-1": accuracy(model, pictures, options.batch)}
+        else:
+            with tqdm(total=len(pictures), desc=model.name, unit="picture", disable=options.quiet) as bar:
+                results[name] = box_accuracy(
+                    model,
+                    pictures,
+                    contours=options.contours,
+                    mode=options.mode,
+                    batch=options.batch,
+                    progress=bar.update,
+                )
+        results[name]["sha256"] = model.sha256
+    conventions = _conventions(options)
+    print(text := markdown_table(results, conventions))
+    if options.out:
+        from calm_gui.model.files import write_bytes
+
+        content = {"conventions": conventions, "results": results, "versions": _versions()}
+        write_bytes(options.out, json.dumps(content, indent=1).encode())
+        write_bytes(options.out.with_suffix(".md"), text.encode())
+
+
+def markdown_table(results: dict[str, Any], conventions: str) -> str:
+    """Results of several checkpoints as a Markdown table, in percent, with their conventions below."""
+    rows = [
+        "| checkpoint | map | pictures | top-1 | MaxBoxAccV2 | IoU 0.3 | 0.5 | 0.7 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, result in results.items():
+        start = f"| {name} | {{}} | {result['images']} | {100 * result['top-1']:.1f} |"
+        for reading, boxes in result.get("maps", {}).items():
+            levels = " | ".join(f"{100 * v:.1f}" for v in boxes["per_iou"].values())
+            rows.append(f"{start.format(reading)} {100 * boxes['MaxBoxAccV2']:.1f} | {levels} |")
+        if "maps" not in result:
+            rows.append(f"{start.format('')} | | | |")
+    return "\n".join([*rows, "", conventions])
+
+
+def _conventions(options: argparse.Namespace) -> str:
+    which = "all pictures"
+    if options.select:
+        which = f"the {options.select} pictures with the lowest SHA-256 of the file name"
+    elif options.report:
+        which = f"all pictures but the {options.report} with the lowest SHA-256 of the file name"
+    text = f"Set: {options.data.name}, {which}; none skipped."
+    if options.command == "wsol":
+        text += (
+            f" Mode {options.mode}, {options.contours} contours, 1,000 thresholds, the best one of the whole set for "
+            "each IoU level; maps enlarged bilinearly to the input's size and scaled to 0..1 each; true class given."
+        )
+    return text
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("calm-gui", "torch", "timm", "numpy")}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

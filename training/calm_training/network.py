@@ -1,0 +1,157 @@
+"""The network that a configuration describes: weights, frozen stages, statistics."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from calm_gui.core.classes import ClassTable
+from calm_gui.errors import CheckpointError
+from calm_gui.model.backbones import Backbone, build_backbone
+from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.checkpoint import read_checkpoint
+from calm_gui.model.info import CheckpointInfo
+from calm_training.config import Config, ModelConfig
+from calm_training.frozen import split_backbone
+from calm_training.pretrained import LITE0, efficientnet_lite0
+
+__all__ = ["checkpoint_info", "freeze", "make_network", "set_training"]
+
+
+def make_network(model: ModelConfig, n_classes: int) -> HeadNetwork:
+    """A network with the wanted start.
+
+    Parameters
+    ----------
+    model : ModelConfig
+    n_classes : int
+
+    Returns
+    -------
+    HeadNetwork
+        With random branches; the backbone starts from `model.weights`.
+
+    Raises
+    ------
+    CheckpointError
+        If the weights can't be had; the message says what to fetch and where to put it.
+    """
+    backbone = _backbone(model)
+    head: CalmHead | CamHead
+    if model.method == "cam":
+        head = CamHead(backbone.channels, n_classes)
+    else:
+        head = CalmHead(backbone.channels, n_classes, model.saliency_activation)
+        # An even saliency to begin with: every place may first show what it knows, and ReLU isn't born dead.
+        nn.init.normal_(head.saliency_branch.weight, std=1e-3)
+        nn.init.ones_(head.saliency_branch.get_parameter("bias"))
+    return HeadNetwork(backbone, head)
+
+
+def freeze(network: HeadNetwork, model: ModelConfig) -> tuple[nn.Module, HeadNetwork]:
+    """Split a network into its frozen first stages and the part that is trained.
+
+    Returns
+    -------
+    frozen, trained
+        `frozen` is an identity where nothing is. The parameters of both are the network's own.
+    """
+    backbone = network.backbone
+    if not model.freeze:
+        return nn.Identity(), network
+    if model.freeze == "all":
+        frozen, rest = backbone, nn.Sequential()
+    else:
+        assert isinstance(backbone, Backbone)
+        frozen, rest = split_backbone(backbone, model.freeze)
+    frozen.requires_grad_(False)
+    return frozen, HeadNetwork(rest, network.head)
+
+
+def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
+    """Training mode, but with batch statistics held where the configuration says so."""
+    trained.train()
+    if model.freeze_statistics:
+        for module in trained.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm):
+                module.eval()
+
+
+def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, object]) -> CheckpointInfo:
+    """Metadata of a run's checkpoint; the class order is the data's."""
+    hierarchy, supersets = None, tuple[str, ...]()
+    if len(classes) == 1000 and all(c.wnid for c in classes):
+        from calm_training.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
+
+        classes = imagenet_classes()
+        hierarchy, supersets = imagenet_hierarchy(classes), imagenet_supersets()
+    model = config.model
+    return CheckpointInfo(
+        method=model.method,
+        backbone=model.backbone,
+        output_stride=model.output_stride,
+        dilated=model.dilated,
+        saliency_activation=None if model.method == "cam" else model.saliency_activation,
+        input=model.input,
+        classes=classes,
+        hierarchy=hierarchy,
+        supersets=supersets,
+        training={"recipe": config.recipe, "settings": json.loads(json.dumps(config.to_json())), **training},
+        licence=config.run.licence,
+    )
+
+
+def _backbone(model: ModelConfig) -> Backbone:
+    if model.weights == "pretrained" and model.backbone == LITE0:
+        return efficientnet_lite0(model.output_stride)[0]
+    backbone = build_backbone(model.backbone, model.output_stride, model.dilated)
+    if model.weights == "pretrained":
+        _load_backbone(backbone, _published(model.backbone), model.backbone)
+    elif model.weights != "none":
+        _load_backbone(backbone, _from_file(Path(model.weights)), model.weights)
+    return backbone
+
+
+def _from_file(path: Path) -> Mapping[str, Tensor]:
+    """Tensors of a checkpoint of ours (its backbone) or of a plain state dictionary."""
+    if path.suffix == ".safetensors":
+        _, tensors = read_checkpoint(path)
+        return {k.removeprefix("backbone."): v for k, v in tensors.items() if k.startswith("backbone.")}
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises anything from OSError to UnpicklingError
+        raise CheckpointError(f"the weights {path} can't be read: {error or type(error).__name__}") from error
+    tensors = content.get("state_dict", content)
+    return {k.removeprefix("module."): v for k, v in tensors.items()}
+
+
+def _published(name: str) -> Mapping[str, Tensor]:
+    """torchvision's or timm's ImageNet weights, from their cache or the network."""
+    try:
+        if name.startswith("timm:"):
+            import timm
+
+            network = timm.create_model(name.removeprefix("timm:"), pretrained=True, num_classes=0)
+            return {f"trunk.{k}": v for k, v in network.state_dict().items()}
+        from torchvision.models import get_model
+
+        return dict(get_model(name, weights="IMAGENET1K_V1").state_dict())
+    except Exception as error:  # download errors of either library have no common base
+        raise CheckpointError(
+            f"the pretrained weights of {name} can't be fetched ({type(error).__name__}); where there is a network, "
+            f"save its state dictionary to a file, and give that file with --set model.weights=FILE, or start "
+            f"from random ones with --set model.weights=none"
+        ) from error
+
+
+def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> None:
+    """Load what fits by name and shape; layers that only our variant has keep their random start."""
+    state = backbone.state_dict()
+    fitting = {k: v for k, v in tensors.items() if k in state and v.shape == state[k].shape}
+    if len(fitting) < 0.8 * len(state):
+        raise CheckpointError(
+            f"only {len(fitting)} of the backbone's {len(state)} tensors are in {name}; these are another network's"
+        )
+    backbone.load_state_dict(fitting, strict=False)

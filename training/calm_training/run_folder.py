@@ -1,0 +1,91 @@
+"""The folder of a run: never overwritten unasked, its files written whole or not at all."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from calm_gui.errors import CalmError
+from calm_gui.model.files import atomic_path, write_bytes
+from calm_training.config import Config
+
+__all__ = ["RunFolder"]
+
+
+class RunFolder:
+    """Files of one training run.
+
+    Parameters
+    ----------
+    path : Path
+    config : Config
+    resume, overwrite : bool
+        What may be done with a folder that holds a run already.
+
+    Attributes
+    ----------
+    path : Path
+    best, last : Path
+        Checkpoints that the window opens.
+
+    Raises
+    ------
+    CalmError
+        If the folder isn't empty and neither is wanted, or the run in it had other settings.
+    """
+
+    def __init__(self, path: Path, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
+        self.path = path
+        self.best, self.last = path / "best.safetensors", path / "last.safetensors"
+        self._state, self._settings = path / "state.pt", path / "config.json"
+        if path.exists() and any(path.iterdir()):
+            if resume and self._settings.exists():
+                self._refuse_other_settings(config)
+                return
+            if not overwrite:
+                raise CalmError(
+                    f"{path} isn't empty; choose another --out, go on with --resume, or replace it with --overwrite"
+                )
+            if not self._settings.exists():
+                raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
+            shutil.rmtree(path)
+        path.mkdir(parents=True, exist_ok=True)
+        write_bytes(self._settings, json.dumps(config.to_json(), indent=1).encode())
+
+    def save_state(self, state: dict[str, Any]) -> None:
+        """Write everything that resuming needs."""
+        with atomic_path(self._state) as temporary:
+            torch.save(state, temporary)
+
+    def load_state(self) -> dict[str, Any] | None:
+        """The state to go on from, None if the run was ended before the first one."""
+        if not self._state.exists():
+            return None
+        state: dict[str, Any] = torch.load(self._state, map_location="cpu", weights_only=True)
+        return state
+
+    def write_log(self, history: list[dict[str, float]]) -> None:
+        """Write ``log.csv``: one row for each epoch."""
+        if not history:
+            return
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(history)
+        write_bytes(self.path / "log.csv", text.getvalue().encode())
+
+    def _refuse_other_settings(self, config: Config) -> None:
+        before = json.loads(self._settings.read_text("utf-8"))
+        now = json.loads(json.dumps(config.to_json()))
+        changed = [
+            f"{section}.{key}"
+            for section in ("data", "model", "optimizer")
+            for key in now[section]
+            if before[section].get(key) != now[section][key]
+        ]
+        if changed:
+            raise CalmError(f"the run in {self.path} had other settings ({', '.join(changed)}); it can't be resumed so")
