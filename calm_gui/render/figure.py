@@ -6,7 +6,6 @@ alias the map. Text, contours, boxes and outlines are vectors.
 """
 
 import io
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import Normal
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
@@ -34,7 +34,7 @@ from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.description import describe, write_export
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Panel, arrange
-from calm_gui.render.lettering import font_families, missing_glyphs
+from calm_gui.render.lettering import font_families, missing_glyphs, quiet_about_glyphs
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import map_picture, overlay_picture, unseen
@@ -116,6 +116,10 @@ class MapFigure(Figure):
             options["pil_kwargs"] = {"quality": 95, "subsampling": 0, **options.get("pil_kwargs", {})}
         elif kind in ("tif", "tiff"):
             options["pil_kwargs"] = {"compression": "tiff_deflate", **options.get("pil_kwargs", {})}
+        raster = kind not in ("pdf", "svg", "ps", "eps")
+        for text in self.findobj(Text):
+            # Agg draws letters as hinted bitmaps at whole pixels unless they are paths, as the vector formats' are.
+            text.set_path_effects([Normal()] if raster else [])
         with rc_context(_DRAWING):
             super().savefig(fname, **options)
 
@@ -197,11 +201,10 @@ def map_figure(
     ]
     layout = arrange(panels, spec, table)
     figure = _blank(layout, spec)
-    colour = _ink(figure.ground)
     for place in layout.places:
         _draw_panel(figure, layout, place.panel, place.image, explanation, spec, boxes, outlines)
     for bar in layout.bars:
-        _draw_bar(figure, layout, bar, colour)
+        _draw_bar(figure, layout, bar)
     for area, code in layout.swatches:
         _draw_swatch(figure, layout, area, code)
     for line in layout.lines:
@@ -213,8 +216,7 @@ def map_figure(
             fontsize=line.size,
             fontfamily=families,
             fontweight="bold" if line.strong and len(families) == 1 else "normal",  # stand-ins have no bold
-            color=colour,
-            alpha=1.0 if line.strong or not line.faint else 0.75,
+            color=_ink(figure.ground, line.faint),
             ha=line.align,
             va="baseline",
             rotation=line.rotation,
@@ -255,7 +257,7 @@ def _chosen(maps: Sequence[Map | WinnerMap | None], spec: FigureSpec) -> list[Ma
 
 def _blank(layout: Layout, spec: FigureSpec) -> MapFigure:
     # A hair more than whole pixels, since matplotlib cuts fractions off.
-    size = ((layout.width + 1e-3) / spec.dpi, (layout.height + 1e-3) / spec.dpi)
+    size = ((layout.width + 1e-6) / spec.dpi, (layout.height + 1e-6) / spec.dpi)
     with rc_context(_DRAWING):
         figure = MapFigure(figsize=size, dpi=spec.dpi)
     FigureCanvasAgg(figure)
@@ -264,9 +266,16 @@ def _blank(layout: Layout, spec: FigureSpec) -> MapFigure:
     return figure
 
 
-def _ink(ground: tuple[float, float, float]) -> str:
+def _ink(ground: tuple[float, float, float], faint: bool = False) -> tuple[float, float, float]:
+    """Black or white, whichever reads better on the ground; faint is a quarter of the way back to it.
+
+    Solid colours, since not every reader of SVG honours transparency.
+    """
     luminance = 0.2126 * ground[0] + 0.7152 * ground[1] + 0.0722 * ground[2]
-    return "black" if luminance > 0.45 else "white"
+    full = 0.0 if luminance > 0.45 else 1.0
+    share = 0.25 if faint else 0.0
+    red, green, blue = (full * (1 - share) + part * share for part in ground)
+    return red, green, blue
 
 
 def _axes(figure: MapFigure, layout: Layout, area: tuple[int, int, int, int]) -> "Axes":
@@ -380,26 +389,18 @@ def _draw_threshold(axes: "Axes", shown: Map, spec: FigureSpec) -> None:
 def _draw_lines(axes: "Axes", lines: Sequence[NDArray[np.float64]], colour: str) -> None:
     if lines:
         for code, width in (("black", 1.4), (colour, 0.7)):
-            axes.add_collection(LineCollection(list(lines), colors=code, linewidths=width), autolim=False)
+            axes.add_collection(LineCollection(list(lines), colors=code, linewidths=width, snap=False), autolim=False)
 
 
 def _draw_boxes(axes: "Axes", boxes: Sequence[Box], colour: str, style: Any) -> None:
     for box in boxes:
+        corner = (box.x0, box.y0)
         for code, width, dashes in (("black", 1.4, "solid"), (colour, 0.8, style)):
-            axes.add_patch(
-                Rectangle(
-                    (box.x0, box.y0),
-                    box.width,
-                    box.height,
-                    fill=False,
-                    edgecolor=code,
-                    linewidth=width,
-                    linestyle=dashes,
-                )
-            )
+            look: dict[str, Any] = {"edgecolor": code, "linewidth": width, "linestyle": dashes}
+            axes.add_patch(Rectangle(corner, box.width, box.height, fill=False, snap=False, **look))
 
 
-def _draw_bar(figure: MapFigure, layout: Layout, bar: Bar, colour: str) -> None:
+def _draw_bar(figure: MapFigure, layout: Layout, bar: Bar) -> None:
     axes = _axes(figure, layout, bar.area)
     width, height = bar.area[2:]
     steps = np.round((1 - (np.arange(height) + 0.5) / height) * 255).astype(np.uint8)
@@ -408,7 +409,8 @@ def _draw_bar(figure: MapFigure, layout: Layout, bar: Bar, colour: str) -> None:
     column = np.repeat(colour_table(bar.colour_map)[steps][:, None], width, axis=1)
     axes.imshow(column, extent=(0, 1, 0, 1), interpolation="none", aspect="auto")
     marks = [[(1.0, position), (1.35, position)] for position, _ in bar.ticks]
-    axes.add_collection(LineCollection(marks, colors=colour, linewidths=0.5, clip_on=False), autolim=False)
+    ink = _ink(figure.ground)
+    axes.add_collection(LineCollection(marks, colors=[ink], linewidths=0.5, clip_on=False, snap=False), autolim=False)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
 
@@ -438,13 +440,11 @@ def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, A
     """
 
     def write(temporary: Path) -> None:
-        with warnings.catch_warnings():
-            # Missing glyphs are named in the description.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            try:
+        try:
+            with quiet_about_glyphs():
                 figure.savefig(temporary)
-            except MemoryError as error:
-                raise ExportError(f"{path} needs more memory than there is; lower the dpi") from error
+        except MemoryError as error:
+            raise ExportError(f"{path} needs more memory than there is; lower the dpi") from error
 
     write_export(path, FIGURE_SUFFIXES, "figure", write, dict(description or figure.description), **figure.options)
 
@@ -498,7 +498,8 @@ def plot_map(axes: "Axes", shown: Map | WinnerMap, **options: Any) -> None:
     axes.set_axis_off()
     if spec.titles:
         ends = f"\ncolours from {scale.text(scale.low)} to {scale.text(scale.high)} {scale.unit}" if scale else ""
-        axes.set_title("\n".join(line for line in map_title(shown) if line) + ends, parse_math=False)
+        title = "\n".join(line for line in map_title(shown) if line) + ends
+        axes.set_title(title, parse_math=False, fontfamily=font_families(title))
 
 
 def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> bytes:

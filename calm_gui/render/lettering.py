@@ -1,6 +1,8 @@
 """Text in figures: which fonts there are, which characters they lack, and how wide a line comes out."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from matplotlib.font_manager import FontProperties, fontManager, get_font
@@ -8,7 +10,15 @@ from matplotlib.textpath import text_to_path
 
 from calm_gui.errors import ExportError
 
-__all__ = ["DEFAULT_FONT", "available_fonts", "font_families", "missing_glyphs", "text_width", "wrap"]
+__all__ = [
+    "DEFAULT_FONT",
+    "available_fonts",
+    "font_families",
+    "missing_glyphs",
+    "quiet_about_glyphs",
+    "text_width",
+    "wrap",
+]
 
 DEFAULT_FONT = "DejaVu Sans"
 """Comes with matplotlib, so that figures look alike everywhere."""
@@ -74,13 +84,22 @@ def _characters(family: str) -> frozenset[int]:
     return frozenset(get_font(fontManager.findfont(FontProperties(family=family))).get_charmap())
 
 
+@contextmanager
+def quiet_about_glyphs() -> Iterator[None]:
+    """Without matplotlib's warnings about missing glyphs, which `missing_glyphs` names once and for all."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
 def text_width(text: str, size: float, font: str = DEFAULT_FONT, bold: bool = False) -> float:
     """Width of a line in points."""
     if not text:
         return 0.0
     families = tuple(font_families(text, font))
     properties = _properties(families, size, bold and len(families) == 1)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
+    with quiet_about_glyphs():
+        width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
     return float(width)
 
 
