@@ -47,9 +47,9 @@ def read_boxes_csv(table: Path) -> list[BoxedPicture]:
         try:
             size = int(row["width"]), int(row["height"])
             boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
-            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, np.array(boxes, float))
+            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, _boxes(boxes))
         except (KeyError, ValueError, AttributeError, TypeError) as error:
-            faults.append(f"{table}, line {line}: {error!r}")
+            faults.append(f"{table}, line {line}: {error if isinstance(error, ValueError) else repr(error)}")
             continue
         faults += [f"{table}, line {line}: {fault}" for fault in _faults(picture)]
         pictures.append(picture)
@@ -103,6 +103,12 @@ def split_by_hash(pictures: Sequence[BoxedPicture], number: int) -> tuple[list[B
     """The `number` pictures whose file names have the lowest SHA-256, and the others: a split that never changes."""
     ordered = sorted(pictures, key=lambda p: hashlib.sha256(p.path.name.encode()).hexdigest())
     return ordered[:number], ordered[number:]
+
+
+def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:
+    if any(len(row) != 4 for row in rows):
+        raise ValueError("a box has four numbers, x0 y0 x1 y1")
+    return np.array(rows, np.float64)
 
 
 def _faults(picture: BoxedPicture) -> list[str]:

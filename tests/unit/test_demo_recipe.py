@@ -1,0 +1,117 @@
+"""The demo: warm start from a linear classifier, the published weights, the bundled checkpoints."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import calm_resources
+from calm_gui.errors import CheckpointError, DataError
+from calm_gui.model.backbones import build_backbone
+from calm_gui.model.calm import CalmHead, CamHead
+from calm_gui.model.info import read_info
+from calm_gui.model.loaded import load_model
+from calm_gui.model.picture import load_picture
+from calm_gui.model.preprocess import prepare
+from calm_training.annotations import read_boxes_csv, split_by_hash
+from calm_training.config import ModelConfig
+from calm_training.demo import TRAINING_SETS, main, training_pictures
+from calm_training.localize import accuracy, box_accuracy
+from calm_training.network import make_network
+from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
+
+BUNDLED = ("demo", "demo-cam")
+
+
+def bundled(name: str):
+    return calm_resources.path(f"checkpoints/{name}.safetensors")
+
+
+@pytest.mark.parametrize("name", ["resnet50", LITE0])
+@pytest.mark.parametrize("kind", [CamHead, CalmHead])
+def test_warm_start_keeps_the_logits(name, kind):
+    """Supplement A: the linear layer behind average pooling is the mean of a 1x1 convolution."""
+    torch.manual_seed(0)
+    backbone = build_backbone(name, 32, dilated=name == LITE0).eval()
+    linear = nn.Linear(backbone.channels, 17)
+    head = kind(backbone.channels, 17)
+    warm_start(head, linear)
+    with torch.inference_mode():
+        features = backbone(torch.rand(2, 3, 96, 96))
+        logits = linear(features.mean((2, 3)))
+        f, _ = head(features)
+    torch.testing.assert_close(f.mean((2, 3)), logits, rtol=0, atol=1e-5)
+
+
+def test_warm_start_refuses_another_size():
+    with pytest.raises(CheckpointError, match="class branch"):
+        warm_start(CamHead(8, 3), nn.Linear(8, 4))
+    with pytest.raises(CheckpointError, match="don't fit"):
+        load_in_order(nn.Linear(2, 3), [torch.zeros(2, 3), torch.zeros(3)])
+
+
+def test_the_published_weights_know_the_first_sample():
+    backbone, linear = efficientnet_lite0(32)
+    inputs, _ = prepare(load_picture(calm_resources.path("samples/afghan_hound.jpg")), LITE0_INPUT, (7, 7))
+    with torch.inference_mode():
+        logits = linear(backbone(inputs).mean((2, 3)))
+    assert logits.argmax().item() == 160  # Afghan hound
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_checkpoints_say_what_they_are(name):
+    assert bundled(name).stat().st_size < 12e6
+    info = read_info(bundled(name))
+    assert info.backbone == LITE0
+    assert info.method == ("cam" if name == "demo-cam" else "calm-em")
+    assert len(info.classes) == 1000
+    assert info.classes[160].wnid == "n02088094"
+    assert info.hierarchy is not None
+    assert len(info.superset_table[160]) > 100
+    assert info.licence.startswith("Apache-2.0")
+    assert set(info.training) >= {"recipe", "start", "data", "epochs", "seed", "settings", "metrics", "versions"}
+    if name == "demo":
+        assert [entry.split()[0] for entry in info.training["data"]] == list(TRAINING_SETS)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
+    """On 200 of the pictures that settings were chosen on: loose bounds, the exact figures stand in docs/results.md."""
+    pictures, _ = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), 200)
+    calm, cam = (box_accuracy(load_model(bundled(name)), pictures) for name in BUNDLED)
+    assert calm["top-1"] > 0.72
+    assert abs(calm["top-1"] - cam["top-1"]) < 0.03
+    assert calm["maps"]["superset"]["MaxBoxAccV2"] > 0.6
+    assert cam["maps"]["cam"]["MaxBoxAccV2"] > 0.6
+    again = box_accuracy(load_model(bundled("demo-cam")), pictures[:40], batch=7)
+    assert again["top-1"] == accuracy(load_model(bundled("demo-cam")), pictures[:40])
+    assert again == box_accuracy(load_model(bundled("demo-cam")), pictures[:40], batch=32)
+
+
+@pytest.mark.shared
+def test_training_pictures_leave_out_what_measures(shared, tmp_path):
+    pictures = training_pictures(shared)
+    assert len(pictures) == 4237
+    assert not [path for path in pictures if "val" in path.parts[-2] or "masks" in path.parts or "cub" in path.parts]
+    with pytest.raises(DataError, match=r"index\.csv"):
+        training_pictures(tmp_path)
+
+
+def test_calm_starts_even_and_alive():
+    model = ModelConfig(backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none")
+    for activation in ("relu", "softplus"):
+        network = make_network(dataclasses.replace(model, saliency_activation=activation), 5).eval()
+        with torch.inference_mode():
+            _, a = network(torch.rand(2, 3, 64, 64))
+        assert a.min() > 0.5
+        assert np.ptp(a.numpy()) < 0.5
+
+
+def test_the_module_is_a_command(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "--shared" in capsys.readouterr().out
