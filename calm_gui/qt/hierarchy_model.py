@@ -1,14 +1,19 @@
-"""The hierarchy as a tree model: a node appears under each of its parents and has one state everywhere."""
+"""The hierarchy as a tree model: a node appears under each of its parents and has one state everywhere.
 
+Searching and sorting are done here, on lists, and not by a proxy model: a proxy asks Python for every row many times
+over, which takes ten times as long (docs/decisions/0011).
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from calm_gui.core.classes import ClassSet, fold_text
 from calm_gui.core.hierarchy import Hierarchy, Node
 
-__all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyFilter", "HierarchyModel"]
+__all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel"]
 
 NAME, SIZE, PROBABILITY = range(3)
 KEY_ROLE = Qt.ItemDataRole.UserRole
@@ -22,15 +27,16 @@ Index = QModelIndex | QPersistentModelIndex
 class _Item:
     """A place of a node in the unfolded graph."""
 
-    key: str
+    node: Node
     parent: "_Item | None"
-    row: int
-    children: list["_Item"] | None = None
-    chain: tuple[str, ...] = field(default=())
+    chain: tuple[str, ...]
+    children: list["_Item"] = field(default_factory=list)
+    shown: list["_Item"] = field(default_factory=list)
+    row: int = 0
 
 
 class HierarchyModel(QAbstractItemModel):
-    """Nodes, their numbers of classes, p(node|x) and ticks.
+    """Nodes, their numbers of classes, p(node|x) and ticks; folded, searched and sorted.
 
     Roles
     -----
@@ -48,11 +54,14 @@ class HierarchyModel(QAbstractItemModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._hierarchy: Hierarchy | None = None
-        self._roots: list[_Item] = []
+        self._top = _Item(Node("", "", (), (), ClassSet(), 0), None, ())
         self._places: dict[str, list[_Item]] = {}
         self._probabilities: dict[str, float] = {}
         self._target = ClassSet()
         self._ticks: dict[str, Qt.CheckState] = {}
+        self._texts: dict[str, str] = {}
+        self._hits: frozenset[str] | None = None
+        self._sorting = (NAME, False)
         self.folded = True
 
     @property
@@ -61,67 +70,129 @@ class HierarchyModel(QAbstractItemModel):
         return self._hierarchy
 
     def set_hierarchy(self, hierarchy: Hierarchy | None, folded: bool = True) -> None:
-        """Show another hierarchy, or the same one folded or unfolded."""
+        """Show another hierarchy, or the same one folded or unfolded; a search ends."""
         self.beginResetModel()
-        self._hierarchy = hierarchy
-        self.folded = folded
-        self._places = {}
-        self._ticks = {}
-        roots = [node.key for node in hierarchy.roots] if hierarchy else []
-        self._roots = [self._item(key, None, row) for row, key in enumerate(roots)]
-        todo = list(self._roots)
-        while todo:  # the whole tree: filters and "show me this node" need every place
-            todo.extend(self._children(todo.pop()))
+        if hierarchy is not self._hierarchy:
+            self._texts = {node.key: _searchable(node) for node in hierarchy.values()} if hierarchy else {}
+        self._hierarchy, self.folded = hierarchy, folded
+        self._places, self._ticks, self._hits = {}, {}, None
+        self._top.children = [self._grown(node.key, None) for node in hierarchy.roots] if hierarchy else []
+        self._arrange(self._top)
         self.endResetModel()
 
-    def _item(self, key: str, parent: _Item | None, row: int) -> _Item:
+    def _grown(self, key: str, parent: _Item | None) -> _Item:
         assert self._hierarchy is not None
         chain = [key]
         while self.folded and self._hierarchy.is_redundant(chain[-1]):
             chain.append(self._hierarchy[chain[-1]].children[0])
-        item = _Item(chain[-1], parent, row, None, tuple(chain))
+        node = self._hierarchy[chain[-1]]
+        item = _Item(node, parent, tuple(chain))
         for each in chain:
             self._places.setdefault(each, []).append(item)
+        item.children = [self._grown(child, item) for child in node.children]
         return item
-
-    def _children(self, item: _Item) -> list[_Item]:
-        if item.children is None:
-            assert self._hierarchy is not None
-            keys = self._hierarchy[item.key].children
-            item.children = [self._item(key, item, row) for row, key in enumerate(keys)]
-        return item.children
 
     def show(self, probabilities: dict[str, float], target: ClassSet) -> None:
         """Take other probabilities and another target. No signal is sent: all rows change, and views repaint."""
         self._probabilities, self._target = probabilities, target
         self._ticks = {}
 
+    def search(self, text: str) -> int:
+        """Show only nodes whose name, synonym, wnid, description or class index match, and what is above and below.
+
+        Parameters
+        ----------
+        text : str
+            Empty shows all.
+
+        Returns
+        -------
+        int
+            Number of nodes found.
+        """
+        needle = fold_text(text)
+        hits = None
+        if needle and self._hierarchy is not None:
+            exact = needle if needle.isdecimal() else None
+            hits = frozenset(
+                key
+                for key, known in self._texts.items()
+                if (str(self._hierarchy[key].class_index) == exact if exact else needle in known)
+            )
+        if hits != self._hits:
+            self.beginResetModel()
+            self._hits = hits
+            self._arrange(self._top)
+            self.endResetModel()
+        return len(hits) if hits is not None else 0
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sorting = (column, order == Qt.SortOrder.DescendingOrder)
+        self.resort()
+
+    def resort(self) -> None:
+        """Sort again, after probabilities have changed."""
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        self._arrange(self._top)
+        after = [self.createIndex(i.internalPointer().row, i.column(), i.internalPointer()) for i in before]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    @property
+    def sorted_by_probability(self) -> bool:
+        """Whether new probabilities call for `resort`."""
+        return self._sorting[0] == PROBABILITY
+
+    def _arrange(self, item: _Item, below_hit: bool = False) -> bool:
+        """Fill `shown` of an item and all below; whether the item itself is to be shown."""
+        hit = below_hit or self._hits is None or not self._hits.isdisjoint(item.chain)
+        shown = [child for child in item.children if self._arrange(child, hit and item is not self._top)]
+        shown.sort(key=self._key(), reverse=self._sorting[1])
+        for row, child in enumerate(shown):
+            child.row = row
+        item.shown = shown
+        return hit or bool(shown)
+
+    def _key(self) -> Callable[[_Item], Any]:
+        match self._sorting[0]:
+            case x if x == SIZE:
+                return lambda item: len(item.node.classes)
+            case x if x == PROBABILITY:
+                return lambda item: self._probabilities.get(item.node.key, 0.0)
+            case _:
+                return lambda item: (item.node.name.casefold(), item.node.key)
+
     def node(self, index: Index) -> Node | None:
         """The node at a place."""
-        if not index.isValid() or self._hierarchy is None:
-            return None
-        return self._hierarchy[index.internalPointer().key]
+        return index.internalPointer().node if index.isValid() else None
 
     def places(self, key: str) -> list[QModelIndex]:
-        """Where a node stands, folded or not."""
-        return [self.createIndex(item.row, 0, item) for item in self._places.get(key, ())]
+        """Where a node stands, folded or not, as far as a search shows it."""
+        found = []
+        for item in self._places.get(key, ()):
+            above: _Item | None = item
+            while above is not None and above in (above.parent or self._top).shown:
+                above = above.parent
+            if above is None:
+                found.append(self.createIndex(item.row, 0, item))
+        return found
 
     # Qt's interface
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        siblings = self._children(parent.internalPointer()) if parent.isValid() else self._roots
-        if 0 <= row < len(siblings) and 0 <= column < len(_HEADERS):
-            return self.createIndex(row, column, siblings[row])
-        return QModelIndex()
+        shown = (parent.internalPointer() if parent.isValid() else self._top).shown
+        return self.createIndex(row, column, shown[row]) if 0 <= row < len(shown) else QModelIndex()
 
     def parent(self, index: Index = QModelIndex()) -> Any:  # noqa: B008
         above = index.internalPointer().parent if index.isValid() else None
         return self.createIndex(above.row, 0, above) if above else QModelIndex()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        if parent.column() > 0:
-            return 0
-        return len(self._children(parent.internalPointer())) if parent.isValid() else len(self._roots)
+        return len((parent.internalPointer() if parent.isValid() else self._top).shown)
+
+    def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
+        return bool((parent.internalPointer() if parent.isValid() else self._top).shown)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return len(_HEADERS)
@@ -132,36 +203,31 @@ class HierarchyModel(QAbstractItemModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
-        return flags | Qt.ItemFlag.ItemIsUserCheckable if index.column() == NAME else flags
+        return _NAME_FLAGS if index.column() == NAME else _FLAGS
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        node = self.node(index)
-        if node is None:
+        if not index.isValid():
             return None
-        if role == KEY_ROLE:
-            return node.key
-        if role == PROBABILITY_ROLE:
-            return self._probabilities.get(node.key)
-        column = index.column()
+        item: _Item = index.internalPointer()
+        node, column = item.node, index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                if column == NAME:
-                    return node.name
-                if column == SIZE:
-                    return len(node.classes)
-            case Qt.ItemDataRole.TextAlignmentRole if column == SIZE:
-                return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            case Qt.ItemDataRole.CheckStateRole if column == NAME:
-                return self._tick(node)
+                return node.name if column == NAME else len(node.classes) if column == SIZE else None
+            case Qt.ItemDataRole.CheckStateRole:
+                return self._tick(node) if column == NAME else None
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _RIGHT if column == SIZE else None
+            case x if x == KEY_ROLE:
+                return node.key
+            case x if x == PROBABILITY_ROLE:
+                return self._probabilities.get(node.key)
             case Qt.ItemDataRole.ToolTipRole:
-                return self._tool_tip(node, index.internalPointer().chain)
+                return self._tool_tip(item)
             case Qt.ItemDataRole.AccessibleTextRole:
                 p = self._probabilities.get(node.key)
                 return f"{node.name}, {len(node.classes)} classes" + (f", probability {p:.3f}" if p is not None else "")
             case _:
-                pass
-        return None
+                return None
 
     def _tick(self, node: Node) -> Qt.CheckState:
         tick = self._ticks.get(node.key)
@@ -174,8 +240,9 @@ class HierarchyModel(QAbstractItemModel):
             self._ticks[node.key] = tick
         return tick
 
-    def _tool_tip(self, node: Node, chain: tuple[str, ...]) -> str:
+    def _tool_tip(self, item: _Item) -> str:
         assert self._hierarchy is not None
+        node = item.node
         lines = [f"<b>{node.name}</b> · {node.key}"]
         if node.class_index is not None:
             lines[0] += f" · class {node.class_index}"
@@ -183,73 +250,18 @@ class HierarchyModel(QAbstractItemModel):
             lines.append("also: " + ", ".join(node.synonyms))
         if node.gloss:
             lines.append(f"<i>{node.gloss}</i>")
-        if len(chain) > 1:
-            lines.append("folded: " + " › ".join(self._hierarchy[key].name for key in chain[:-1]))
+        if len(item.chain) > 1:
+            lines.append("folded: " + " › ".join(self._hierarchy[key].name for key in item.chain[:-1]))
         if len(node.parents) > 1:
-            lines.append("also under: " + ", ".join(self._hierarchy[key].name for key in node.parents))
-        return "<p style='white-space:pre-wrap'>" + "<br>".join(lines) + "</p>"
+            lines.append("under: " + ", ".join(self._hierarchy[key].name for key in node.parents))
+        return "<p>" + "<br>".join(lines) + "</p>"
 
 
-class HierarchyFilter(QSortFilterProxyModel):
-    """Keeps what a search finds, with its ancestors and what lies below it, and sorts siblings."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._hits: frozenset[str] | None = None
-        self.setRecursiveFilteringEnabled(True)
-        self.setAutoAcceptChildRows(True)
-        self.setDynamicSortFilter(False)
-
-    def search(self, text: str) -> int:
-        """Show only nodes whose name, synonym, wnid, gloss or class index match.
-
-        Parameters
-        ----------
-        text : str
-            Empty shows all.
-
-        Returns
-        -------
-        int
-            Number of nodes found.
-        """
-        model = self.sourceModel()
-        assert isinstance(model, HierarchyModel)
-        needle = fold_text(text)
-        hits = None
-        if needle and model.hierarchy:
-            hits = frozenset(node.key for node in model.hierarchy.values() if _matches(node, needle))
-        if hits != self._hits:
-            self.beginFilterChange()
-            self._hits = hits
-            self.endFilterChange()
-        return len(hits) if hits is not None else 0
-
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        if self._hits is None:
-            return True
-        model = self.sourceModel()
-        return not self._hits.isdisjoint(model.index(row, 0, parent).internalPointer().chain)
-
-    def lessThan(self, left: Index, right: Index) -> bool:
-        model = self.sourceModel()
-        assert isinstance(model, HierarchyModel)
-        a, b = model.node(left), model.node(right)
-        assert a is not None and b is not None
-        match left.column():
-            case x if x == SIZE:
-                return len(a.classes) < len(b.classes)
-            case x if x == PROBABILITY:
-                return (left.data(PROBABILITY_ROLE) or 0.0) < (right.data(PROBABILITY_ROLE) or 0.0)
-            case _:
-                return (a.name.casefold(), a.key) < (b.name.casefold(), b.key)
+_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+_NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-def _matches(node: Node, needle: str) -> bool:
-    return (
-        needle in fold_text(node.name)
-        or needle == node.key
-        or needle == str(node.class_index)
-        or any(needle in fold_text(s) for s in node.synonyms)
-        or (len(needle) > 3 and needle in fold_text(node.gloss))
-    )
+def _searchable(node: Node) -> str:
+    """Everything that a search looks through, a line each."""
+    return "\n".join(fold_text(text) for text in (node.name, *node.synonyms, node.key, node.gloss))

@@ -4,7 +4,7 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QStyleOptionViewItem, QTreeView, QWidget
 
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyFilter, HierarchyModel
+from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
 from calm_gui.qt.probability_delegate import ProbabilityDelegate
 from calm_gui.session.scene import Scene
 
@@ -37,9 +37,7 @@ class HierarchyView(QTreeView):
         super().__init__(parent)
         self.setAccessibleName("WordNet hierarchy")
         self.nodes = HierarchyModel(self)
-        self.filter = HierarchyFilter(self)
-        self.filter.setSourceModel(self.nodes)
-        self.setModel(self.filter)
+        self.setModel(self.nodes)
         self.setItemDelegateForColumn(PROBABILITY, ProbabilityDelegate(self))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
@@ -58,7 +56,6 @@ class HierarchyView(QTreeView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu)
         self._was_searching = False
-        self._sorted_by: dict[str, float] = {}
         self._probabilities: dict[str, float] = {}
 
     def show_scene(self, scene: Scene) -> None:
@@ -69,9 +66,8 @@ class HierarchyView(QTreeView):
         only_ticks = scene.node_probabilities is self._probabilities
         self._probabilities = scene.node_probabilities
         self.nodes.show(scene.node_probabilities, scene.target)
-        if self.filter.sortColumn() == PROBABILITY and scene.node_probabilities is not self._sorted_by:
-            self._sorted_by = scene.node_probabilities
-            self.filter.invalidate()
+        if not only_ticks and self.nodes.sorted_by_probability:
+            self.nodes.resort()
         width = self.columnWidth(NAME) if only_ticks else self.viewport().width()
         self.viewport().update(0, 0, width, self.viewport().height())
 
@@ -85,7 +81,7 @@ class HierarchyView(QTreeView):
 
     def search(self, text: str) -> int:
         """Show only what a text finds, opened if it isn't too much; returns the number of nodes found."""
-        found = self.filter.search(text)
+        found = self.nodes.search(text)
         if 0 < found <= _EXPAND_HITS_UP_TO:
             self.expandAll()
         elif text:
@@ -98,13 +94,11 @@ class HierarchyView(QTreeView):
 
     def reveal(self, key: str) -> None:
         """Open the tree at a node's first place and make it current, without choosing it."""
-        for place in self.nodes.places(key)[:1]:
-            index = self.filter.mapFromSource(place)
-            if index.isValid():
-                self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
-                self.selectionModel().setCurrentIndex(
-                    index, QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-                )
+        for index in self.nodes.places(key)[:1]:
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+            self.selectionModel().setCurrentIndex(
+                index, QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            )
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())

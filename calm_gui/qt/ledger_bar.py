@@ -23,6 +23,7 @@ class LedgerBar(QFrame):
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.sentence.setToolTip(HINT)
         self.check = QLabel()
+        self._colour = ""
         layout = QHBoxLayout(self)
         layout.setContentsMargins(10, 6, 10, 6)
         layout.addWidget(self.sentence, 1)
@@ -43,7 +44,9 @@ class LedgerBar(QFrame):
         theme = current_theme()
         mark, colour = ("✓ sum", theme.good) if check.passed else ("✗ sum is wrong:", theme.bad)
         self.check.setText(f"{mark} {check.total:.6g} = {check.expected:.6g}, error {check.error:.0e}")
-        self.check.setStyleSheet(f"color: {colour};")
+        if colour != self._colour:
+            self._colour = colour
+            self.check.setStyleSheet(f"color: {colour};")
         self.check.setToolTip(
             "The map's float32 sum against p computed anew from the raw branches in float64; "
             "a relative error above 1e-4 is marked"

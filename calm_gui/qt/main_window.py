@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.errors import CalmError
 from calm_gui.qt.about import AboutDialog
 from calm_gui.qt.actions import Command, add_menus, add_tool_bar
 from calm_gui.qt.classes_panel import ClassesPanel
@@ -141,6 +142,7 @@ class MainWindow(QMainWindow):
                 Command("recent_checkpoints", "Recent chec&kpoints…", lambda: self._show_recent("checkpoints")),
                 None,
                 Command("export", "&Export figure…", self.export, "Ctrl+S", "export", "Save what the panes show"),
+                Command("numbers", "Export &numbers…", self.export_numbers, "Ctrl+Shift+S"),
                 None,
                 Command("quit", "&Quit", self.close, "Ctrl+Q"),
             ],
@@ -213,6 +215,7 @@ class MainWindow(QMainWindow):
             ("previous", state.current > 0),
             ("next", 0 <= state.current < len(state.pictures) - 1),
             ("export", scene.explanation is not None),
+            ("numbers", scene.explanation is not None),
             ("clear_regions", bool(state.regions_here())),
             ("close_pane", len(state.panes) > 1),
             ("add_pane", len(state.panes) < 6),
@@ -268,6 +271,18 @@ class MainWindow(QMainWindow):
         from calm_gui.qt.export_dialog import ExportDialog
 
         ExportDialog(self.hub, self._settings, self).exec()
+
+    def export_numbers(self) -> None:
+        """Ask for a place and save the active pane's map as numbers."""
+        from calm_gui.qt.export_dialog import numbers_of
+
+        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
+        path, _ = QFileDialog.getSaveFileName(self, "Export numbers", start, "NumPy (*.npz)")
+        if path:
+            try:
+                numbers_of(self.hub.scene).save(path if Path(path).suffix else f"{path}.npz")
+            except CalmError as error:
+                self.workspace.complain(str(error))
 
     def copy_picture(self) -> None:
         """Put the active pane on the clipboard as it is seen."""

@@ -53,6 +53,7 @@ class PaneWidget(QFrame):
         self.subtitle.setObjectName("muted")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._check = QLabel("")
+        self._colour = ""
         self.menu = QToolButton()
         self.menu.setText("⋮")
         self.menu.setToolTip("What this pane shows")
@@ -96,7 +97,6 @@ class PaneWidget(QFrame):
         shown = content.shown
         check = shown.check if isinstance(shown, Map) else None
         self._check.setText("" if check is None else "✓" if check.passed else "✗")
-        self._check.setObjectName("good" if check and check.passed else "bad")
         if check is not None:
             words = "agrees with" if check.passed else "DIFFERS from"
             self._check.setToolTip(
@@ -104,15 +104,18 @@ class PaneWidget(QFrame):
                 f"relative error {check.error:.1e}"
             )
             colour = "#1c9a4a" if check.passed else "#e5372b"
-            self._check.setStyleSheet(f"color: {colour}; font-weight: 700;")
+            if colour != self._colour:
+                self._colour = colour
+                self._check.setStyleSheet(f"color: {colour}; font-weight: 700;")
         view = scene.state.view
         here = content.pane.picture in (None, scene.state.picture)
         self.canvas.show_content(content, view, scene.state.regions_here() if here else ())
         table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
         self.bar.show_scale(content.scale, table)
-        self.setProperty("active", active)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        if self.property("active") != active:
+            self.setProperty("active", active)
+            self.style().unpolish(self)
+            self.style().polish(self)
         self.setAccessibleName(f"pane {self._position + 1}: {content.title}, {content.subtitle}")
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
