@@ -1,0 +1,248 @@
+"""The training loop on tiny real runs: resuming bit for bit, several processes, frozen stages, the run's files."""
+
+import dataclasses
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from calm_gui.errors import CalmError, DataError
+from calm_gui.model.checkpoint import read_checkpoint
+from calm_gui.model.info import InputSpec
+from calm_gui.model.loaded import load_model
+from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
+from calm_training.loop import RunInterruptedError, learning_rate_factor, objective, train
+from calm_training.network import freeze, make_network
+
+BACKBONE = "timm:test_efficientnet"
+SIZE = 64
+
+
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Networks this small are slower on several threads, much so on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def tiny(**optimizer: object) -> Config:
+    """Settings of a run that takes a second."""
+    return Config(
+        recipe="tiny",
+        data=DataConfig(layout="folder"),
+        model=ModelConfig(
+            backbone=BACKBONE, output_stride=16, dilated=True, weights="none", input=InputSpec(size=SIZE)
+        ),
+        optimizer=OptimizerConfig(
+            **{"learning_rate": 1e-2, "head_factor": 1.0, "epochs": 2, "batch": 8, "schedule": "cosine", **optimizer}
+        ),
+        run=RunConfig(device="cpu", workers=0),
+    )
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes of noisy pictures, red and blue, 12 for training and 4 for testing each."""
+    root = tmp_path_factory.mktemp("pictures")
+    generator = np.random.default_rng(0)
+    for split, number in (("train", 12), ("test", 4)):
+        for name, channel in (("10 blue", 2), ("9 red", 0)):
+            folder = root / split / name
+            folder.mkdir(parents=True)
+            for i in range(number):
+                pixels = generator.integers(0, 120, (80, 90, 3), dtype=np.uint8)
+                pixels[20:60, 20:60, channel] += 120
+                Image.fromarray(pixels).save(folder / f"{i}.png")
+    return root
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    return read_checkpoint(path)[1]
+
+
+def assert_same(first: Path, second: Path) -> None:
+    a, b = weights(first), weights(second)
+    assert a.keys() == b.keys()
+    for name in a:
+        assert torch.equal(a[name], b[name]), name
+
+
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
+    config = tiny(epochs=6, name="adamw")
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, method=method))
+    best = train(config, pictures, tmp_path / "run", quiet=True)
+    model = load_model(best)
+    assert [c.name for c in model.classes] == ["9 red", "10 blue"]
+    assert model.info.method == method
+    assert model.info.training["settings"]["optimizer"]["epochs"] == 6
+    assert model.info.training["metrics"]["top-1 on the test split"] >= 0.75
+    red = model.explain(pictures / "test/9 red/0.png")
+    assert red.top(1)[0][0] == 0
+    rows = (tmp_path / "run/log.csv").read_text().splitlines()
+    assert rows[0].startswith("epoch,loss,accuracy")
+    assert len(rows) == 7
+    losses = [float(row.split(",")[1]) for row in rows[1:]]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
+def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, monkeypatch):
+    config = tiny(e_step=e_step, ema_decay=0.9)
+    train(config, pictures, tmp_path / "whole", quiet=True)
+    steps = []
+
+    def interrupting(*arguments):
+        steps.append(1)
+        if len(steps) == 5:  # in the second epoch
+            os.kill(os.getpid(), signal.SIGTERM)
+        return objective(*arguments)
+
+    monkeypatch.setattr("calm_training.loop.objective", interrupting)
+    with pytest.raises(RunInterruptedError, match="epoch 2"):
+        train(config, pictures, tmp_path / "parts", quiet=True)
+    train(config, pictures, tmp_path / "parts", resume=True, quiet=True)
+    assert len(steps) == 6
+    assert_same(tmp_path / "whole/last.safetensors", tmp_path / "parts/last.safetensors")
+    assert (tmp_path / "whole/log.csv").read_text() == (tmp_path / "parts/log.csv").read_text()
+
+
+def command(pictures: Path, out: Path, *more: str) -> list[str]:
+    settings = [
+        "data.layout=folder",
+        f"model.backbone={BACKBONE}",
+        "model.weights=none",
+        f"model.input.size={SIZE}",
+        "optimizer.epochs=2",
+        "optimizer.batch=8",
+        "run.workers=0",
+        "run.device=cpu",
+        "run.save_minutes=0",
+        "model.freeze=''",
+        "data.augment=true",
+    ]
+    sets = [part for setting in settings for part in ("--set", setting)]
+    arguments = ["train", "--recipe", "folder", "--data", str(pictures), "--out", str(out), "--quiet", *sets, *more]
+    return ["-m", "calm_training", *arguments]
+
+
+@pytest.mark.slow
+def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_path):
+    subprocess.run([sys.executable, *command(pictures, tmp_path / "whole")], check=True, env=ONE_THREAD)
+    out = tmp_path / "parts"
+    generator = random.Random(0)
+    for _ in range(10):
+        process = subprocess.Popen(
+            [sys.executable, *command(pictures, out, "--resume")], stderr=subprocess.DEVNULL, env=ONE_THREAD
+        )
+        time.sleep(generator.uniform(2, 7))
+        process.kill()
+        process.wait()
+    subprocess.run([sys.executable, *command(pictures, out, "--resume")], check=True, env=ONE_THREAD)
+    assert_same(tmp_path / "whole/last.safetensors", out / "last.safetensors")
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_weights_of_one(pictures, tmp_path):
+    # SGD: Adam divides a gradient that is nothing but rounding by its own size.
+    settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")
+    frozen = [part for setting in settings for part in ("--set", setting)]
+    subprocess.run([sys.executable, *command(pictures, tmp_path / "one", *frozen)], check=True, env=ONE_THREAD)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    subprocess.run(
+        [*torchrun, *command(pictures, tmp_path / "two", *frozen)], check=True, env=ONE_THREAD, capture_output=True
+    )
+    one, two = (weights(tmp_path / name / "last.safetensors") for name in ("one", "two"))
+    for name in one:
+        torch.testing.assert_close(one[name], two[name], rtol=1e-5, atol=1e-5)
+    losses = [float((tmp_path / n / "log.csv").read_text().splitlines()[1].split(",")[1]) for n in ("one", "two")]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_frozen_stages_stay_and_their_cached_outputs_give_the_same_run(pictures, tmp_path):
+    config = tiny()
+    model = dataclasses.replace(config.model, freeze="blocks.1", freeze_statistics=True)
+    config = dataclasses.replace(config, model=model, data=DataConfig(augment=False))
+    best = train(config, pictures, tmp_path / "run", quiet=True)
+    torch.manual_seed(config.run.seed)
+    start = make_network(config.model, 2)
+    frozen, trained = freeze(start, config.model)
+    before, after = start.state_dict(), weights(best)
+    still = [name for name in before if name.startswith(("backbone.trunk.conv_stem", "backbone.trunk.blocks.1"))]
+    assert len(still) > 3
+    assert all(torch.equal(before[name], after[name]) for name in still)
+    assert not torch.equal(before["head.class_branch.weight"], after["head.class_branch.weight"])
+    inputs = torch.rand(2, 3, SIZE, SIZE)
+    start.eval()
+    assert torch.equal(trained(frozen(inputs))[0], start(inputs)[0])
+    assert not any(p.requires_grad for p in frozen.parameters())
+    assert not list((tmp_path / "run").glob("features-*"))
+
+
+def test_non_finite_losses_are_skipped_and_counted_and_too_many_end_the_run(pictures, tmp_path, monkeypatch):
+    calls = []
+
+    def sometimes_nan(*arguments):
+        calls.append(1)
+        return objective(*arguments) * (math.nan if len(calls) == 2 else 1)
+
+    monkeypatch.setattr("calm_training.loop.objective", sometimes_nan)
+    best = train(tiny(), pictures, tmp_path / "run", quiet=True)
+    assert all(torch.isfinite(t).all() for t in weights(best).values())
+    assert (tmp_path / "run/log.csv").read_text().splitlines()[1].endswith(",1")
+    monkeypatch.setattr("calm_training.loop.objective", lambda *a: objective(*a) * math.nan)
+    config = dataclasses.replace(tiny(), run=RunConfig(device="cpu", workers=0, nonfinite_steps=3))
+    with pytest.raises(CalmError, match="3 steps in a row"):
+        train(config, pictures, tmp_path / "nan", quiet=True)
+
+
+def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
+    config = tiny(epochs=1)
+    train(config, pictures, tmp_path / "run", quiet=True)
+    with pytest.raises(CalmError, match="--overwrite"):
+        train(config, pictures, tmp_path / "run", quiet=True)
+    with pytest.raises(CalmError, match=r"optimizer\.batch"):
+        train(tiny(epochs=1, batch=4), pictures, tmp_path / "run", resume=True, quiet=True)
+    train(tiny(epochs=1, batch=4), pictures, tmp_path / "run", overwrite=True, quiet=True)
+    assert json.loads((tmp_path / "run/config.json").read_text())["optimizer"]["batch"] == 4
+    other = tmp_path / "letters"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    with pytest.raises(CalmError, match="no training run"):
+        train(config, pictures, other, overwrite=True, quiet=True)
+    assert (other / "letter.txt").exists()
+
+
+def test_broken_test_pictures_are_never_skipped_silently(pictures, tmp_path):
+    broken = tmp_path / "broken"
+    for split in ("train", "test"):
+        for name in ("a", "b"):
+            (broken / split / name).mkdir(parents=True)
+            Image.new("RGB", (70, 70)).save(broken / split / name / "0.png")
+    (broken / "test/a/1.png").write_bytes(b"not a picture")
+    with pytest.raises(DataError, match=r"1\.png"):
+        train(tiny(), broken, tmp_path / "run", quiet=True)
+
+
+def test_learning_rate_schedules():
+    step = OptimizerConfig(schedule="step", step_epochs=2, decay=0.1)
+    assert [learning_rate_factor(step, s, 10) for s in (0, 19, 20, 39, 40)] == pytest.approx([1, 1, 0.1, 0.1, 0.01])
+    cosine = OptimizerConfig(schedule="cosine", epochs=4)
+    assert learning_rate_factor(cosine, 0, 10) == 1
+    assert learning_rate_factor(cosine, 20, 10) == pytest.approx(0.5)
+    assert learning_rate_factor(OptimizerConfig(schedule="constant"), 99, 10) == 1
