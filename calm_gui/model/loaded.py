@@ -120,9 +120,15 @@ class LoadedModel:
         """
         return self.explain_batch([as_picture(picture)])[0]
 
-    def explain_batch(self, pictures: Sequence[Picture]) -> list[AnyExplanation]:
-        """Explain several pictures in one forward pass."""
-        prepared = [prepare(picture, self.info.input, self.grid) for picture in pictures]
+    def prepare(self, picture: Picture) -> tuple[Tensor, Geometry]:
+        """Network input (1,3,size,size) of a picture, and its geometry; may run on any thread."""
+        return prepare(picture, self.info.input, self.grid)
+
+    def explain_batch(
+        self, pictures: Sequence[Picture], prepared: Sequence[tuple[Tensor, Geometry]] | None = None
+    ) -> list[AnyExplanation]:
+        """Explain several pictures in one forward pass; `prepared` spares calling `prepare` on each."""
+        prepared = prepared or [self.prepare(picture) for picture in pictures]
         f, a = self.raw(torch.cat([tensor for tensor, _ in prepared]))
         if tuple(f.shape[2:]) != self.grid:
             raise CheckpointError(

@@ -11,11 +11,21 @@ import calm_gui
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import READINGS, AnyExplanation, Map, WinnerMap
 from calm_gui.core.region import Region
-from calm_gui.errors import ExportError
+from calm_gui.errors import DataError, ExportError
 from calm_gui.model.files import atomic_path, sha256_of
 from calm_gui.render.scale import Scale, fit_scale, remark
 
-__all__ = ["FORMAT", "describe", "describe_map", "set_to_json", "write_export"]
+__all__ = [
+    "FORMAT",
+    "check_suffix",
+    "describe",
+    "describe_map",
+    "describe_pictures",
+    "read_description",
+    "set_to_json",
+    "to_text",
+    "write_export",
+]
 
 FORMAT = 1
 """Version of the description that this program writes."""
@@ -61,17 +71,27 @@ def describe(
     return {
         "kind": _KIND,
         "format": FORMAT,
-        "picture": {**explanation.source.get("picture", {}), "size": list(explanation.geometry.picture)},
-        "checkpoint": explanation.source.get("checkpoint", {}),
+        **_origin(explanation),
         "geometry": explanation.geometry.to_json(),
         "predictions": [
             {**_class_to_json(index, explanation.classes), "probability": p} for index, p in explanation.top(5)
         ],
-        "maps": [_map_to_json(shown, scale) for shown, scale in zip(maps, scales, strict=True)],
+        "maps": [
+            _map_to_json(shown, scale) | (_origin(shown.explanation) if shown.explanation is not explanation else {})
+            for shown, scale in zip(maps, scales, strict=True)
+        ],
         "threshold": threshold,
         "regions": [_region_to_json(region, explanation) for region in regions],
         "warnings": [*dict.fromkeys([*_warnings(explanation, maps), *warnings])],
         "versions": _versions(),
+    }
+
+
+def _origin(explanation: AnyExplanation) -> dict[str, Any]:
+    """Picture and checkpoint of an explanation; maps of another one than the description's carry their own."""
+    return {
+        "picture": {**explanation.source.get("picture", {}), "size": list(explanation.geometry.picture)},
+        "checkpoint": explanation.source.get("checkpoint", {}),
     }
 
 
@@ -129,7 +149,7 @@ def _region_to_json(region: Region, explanation: AnyExplanation) -> dict[str, An
         "name": region.name,
         "cells": region.cells,
         "share_of_grid": region.cells / math.prod(explanation.geometry.grid),
-        "weights": [[round(float(w), 6) for w in row] for row in weights],
+        "weights": weights.tolist(),
     }
 
 
@@ -255,6 +275,27 @@ def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path
     raise ExportError(f"{path.name}.json beside {path} is another file; rename it or choose another name")
 
 
+def read_description(path: str | Path) -> dict[str, Any]:
+    """An export's description.
+
+    Raises
+    ------
+    DataError
+        If the file is anything else, or of a newer version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    data = _read_ours(path)
+    if data is None:
+        raise DataError(f"{path.name} isn't the description of an export of calm-gui")
+    if not isinstance(data.get("format"), int) or data["format"] > FORMAT:
+        raise DataError(
+            f"{path.name} has format {data.get('format')}, this program reads up to {FORMAT}; update calm-gui"
+        )
+    return data
+
+
 def _read_ours(path: Path) -> dict[str, Any] | None:
     """An existing description, or None for anything else."""
     try:
@@ -262,3 +303,8 @@ def _read_ours(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and data.get("kind") == _KIND else None
+
+
+def describe_pictures(listed: dict[str, Any]) -> dict[str, Any]:
+    """What an export about several pictures shows, JSON-ready."""
+    return {"kind": _KIND, "format": FORMAT, **listed, "versions": _versions()}

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "DRAWING",
     "FIGURE_SUFFIXES",
     "PRESETS",
     "FigureSpec",
@@ -63,8 +64,7 @@ _TRUTH = "#39d353"
 _FOUND = "#ffd33d"
 _REGION = "#4da3ff"
 
-# A person's matplotlibrc must not change a figure, and no date or random id may enter a file.
-_DRAWING: dict[str, Any] = {
+DRAWING: dict[str, Any] = {
     "text.usetex": False,
     "text.parse_math": False,
     "svg.hashsalt": "calm-gui",
@@ -83,6 +83,8 @@ _DRAWING: dict[str, Any] = {
     "path.effects": [],
     "path.sketch": None,
 }
+"""matplotlib's settings while a figure is made or saved: a person's matplotlibrc must not change it, and no random id
+may enter a file."""
 
 
 class MapFigure(Figure):
@@ -120,7 +122,7 @@ class MapFigure(Figure):
         for text in self.findobj(Text):
             # Agg draws letters as hinted bitmaps at whole pixels unless they are paths, as the vector formats' are.
             text.set_path_effects([Normal()] if raster else [])
-        with rc_context(_DRAWING):
+        with rc_context(DRAWING):
             super().savefig(fname, **options)
 
     def missing_glyphs(self) -> str:
@@ -237,6 +239,7 @@ def map_figure(
         "boxes": [[box.x0, box.y0, box.x1, box.y1] for box in boxes],
         "outlines": [[name, [list(point) for point in points]] for name, points in outlines],
         "table": [list(row) for row in table],
+        "pictures_at": [i for i, one in enumerate(maps) if one is None],
     }
     return figure
 
@@ -258,7 +261,7 @@ def _chosen(maps: Sequence[Map | WinnerMap | None], spec: FigureSpec) -> list[Ma
 def _blank(layout: Layout, spec: FigureSpec) -> MapFigure:
     # A hair more than whole pixels, since matplotlib cuts fractions off.
     size = ((layout.width + 1e-6) / spec.dpi, (layout.height + 1e-6) / spec.dpi)
-    with rc_context(_DRAWING):
+    with rc_context(DRAWING):
         figure = MapFigure(figsize=size, dpi=spec.dpi)
     FigureCanvasAgg(figure)
     figure.ground = to_rgb(spec.background)

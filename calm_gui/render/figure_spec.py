@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from matplotlib.colors import is_color_like
-
 from calm_gui.core.threshold import ThresholdKind
 from calm_gui.errors import ExportError
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
@@ -19,6 +17,12 @@ MAX_SIDE = 20_000
 """Pixels of a figure's side: what Agg can draw, with room to spare."""
 
 _MM_PER_INCH = 25.4
+
+
+def _is_colour(text: str) -> bool:
+    from matplotlib.colors import is_color_like  # off the start-up path
+
+    return bool(is_color_like(text))
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class FigureSpec:
             "scale": self.scale in ("shared", "fit"),
             "spacing": self.spacing in ("linear", "log"),
             "threshold": self.threshold in get_args(ThresholdKind),
-            "background": is_color_like(self.background),
+            "background": self.background == "white" or _is_colour(self.background),
         }
         for name, fine in checks.items():
             if not fine:

@@ -1,0 +1,190 @@
+"""Making an export again from the description beside it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from calm_gui.core.classes import ClassSet
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, Map, WinnerMap
+from calm_gui.core.geometry import Box
+from calm_gui.core.region import Region
+from calm_gui.core.threshold import ThresholdKind, threshold_cells
+from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError
+from calm_gui.model.files import sha256_of
+from calm_gui.render.description import read_description
+from calm_gui.render.figure_spec import FigureSpec
+from calm_gui.render.scale import Scale
+from calm_gui.session.batch import free_name
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["remake"]
+
+
+def remake(
+    description: str | Path,
+    out: str | Path,
+    load: "Callable[[str], LoadedModel]",
+    checkpoint: str | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write the exports that a description lists once more.
+
+    Parameters
+    ----------
+    description : str or Path
+        The `.json` beside an export.
+    out : str or Path
+        Folder to write to.
+    load : callable
+        Checkpoint name or path -> LoadedModel.
+    checkpoint : str, optional
+        Where the checkpoint lies now, if it isn't where it was.
+    overwrite : bool
+        Whether files are replaced; otherwise new ones get a number.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    CalmError
+        If picture or checkpoint are gone or have changed, or the description makes no sense.
+    """
+    path = Path(description)
+    data = read_description(path)
+    maker = _Maker(path.parent, load, checkpoint)
+    try:
+        explanation = maker.explanation(data)
+        maps = [maker.map(entry, explanation) for entry in data["maps"]]
+        scales = [Scale(**entry["scale"]) if entry.get("scale") else None for entry in data["maps"]]
+        regions = [Region(np.array(entry["weights"], dtype=np.float64), entry["name"]) for entry in data["regions"]]
+        written = []
+        for export in data["exports"]:
+            target = Path(out) / free_name(Path(export["file"]).name, Path(out), overwrite)
+            _write(export, target, explanation, maps, scales, regions, data["threshold"])
+            written.append(target)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"{path.name} lacks what is needed to make its exports again ({error!r})") from error
+    return written
+
+
+class _Maker:
+    """Loads each picture and checkpoint of a description once, and sees that they are the same as then."""
+
+    def __init__(self, folder: Path, load: "Callable[[str], LoadedModel]", checkpoint: str | None) -> None:
+        self._folder = folder
+        self._load = load
+        self._checkpoint = checkpoint
+        self._models: dict[str, LoadedModel] = {}
+        self._explanations: dict[tuple[str, str], AnyExplanation] = {}
+
+    def explanation(self, origin: Mapping[str, Any]) -> AnyExplanation:
+        picture, checkpoint = origin["picture"], origin["checkpoint"]
+        key = (str(picture["sha256"]), str(checkpoint["sha256"]))
+        if key not in self._explanations:
+            source = self._picture(picture)
+            self._explanations[key] = self._model(checkpoint).explain(source)
+        return self._explanations[key]
+
+    def _picture(self, picture: Mapping[str, Any]) -> Path:
+        name = str(picture["name"])
+        if not picture.get("path"):
+            raise PictureError(f"{name} was no file but an array, so it can't be explained again")
+        places = [Path(picture["path"]), self._folder / picture["path"], self._folder / name]
+        found = [place for place in places if place.is_file()]
+        if not found:
+            raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the description")
+        same = [place for place in found if sha256_of(place) == picture["sha256"]]
+        if not same:
+            raise PictureError(f"{found[0]} isn't the picture any more that was explained: its content has changed")
+        return same[0]
+
+    def _model(self, checkpoint: Mapping[str, Any]) -> "LoadedModel":
+        sha256 = str(checkpoint["sha256"])
+        if sha256 not in self._models:
+            recorded = str(checkpoint.get("path") or "")
+            fallback = str(checkpoint["name"]).removesuffix(".safetensors")
+            place = self._checkpoint or (recorded if Path(recorded).is_file() else fallback)
+            model = self._load(place)
+            if model.sha256 != sha256:
+                raise CheckpointError(
+                    f"{model.name} isn't the checkpoint {checkpoint['name']} that made the export (its content "
+                    "differs); give the right one with --checkpoint"
+                )
+            self._models[sha256] = model
+        return self._models[sha256]
+
+    def map(self, entry: Mapping[str, Any], main: AnyExplanation) -> Map | WinnerMap:
+        explanation = self.explanation(entry) if "checkpoint" in entry else main
+        sets = {key: _set(entry.get(key)) for key in ("target", "contrast")}
+        reading = entry["reading"]
+        if isinstance(explanation, CamExplanation):
+            normalised = (explanation.cam(sets["target"] or ClassSet(), n) for n in ("min-max", "max", "none"))
+            return next(shown for shown in normalised if shown.unit == entry["unit"])
+        if reading == "winner":
+            return explanation.winner(int(entry["depth"]))
+        if reading != "saliency" and sets["target"] is None:
+            raise ReadingError(f"the description doesn't say what the {reading} is of")
+        return explanation.reading(reading, sets["target"] or ClassSet(), sets["contrast"])
+
+
+def _set(entries: list[Mapping[str, Any]] | None) -> ClassSet | None:
+    return None if entries is None else ClassSet(int(entry["index"]) for entry in entries)
+
+
+def _write(
+    export: Mapping[str, Any],
+    path: Path,
+    explanation: AnyExplanation,
+    maps: list[Map | WinnerMap],
+    scales: list[Scale | None],
+    regions: list[Region],
+    threshold: dict[str, Any] | None,
+) -> None:
+    from calm_gui.render import arrays, figure
+
+    kind = export["kind"]
+    if kind == "figure":
+        spec = FigureSpec.from_json(export["figure"])
+        drawn = figure.map_figure(
+            explanation,
+            _with_picture_panes(maps, export),
+            spec,
+            titles=export["titles"],
+            captions=export["captions"],
+            boxes=[Box(*corners) for corners in export["boxes"]],
+            outlines=[(name, [(x, y) for x, y in points]) for name, points in export["outlines"]],
+            regions=regions,
+            table=export["table"],
+            scales=_with_picture_panes(scales, export),
+        )
+        figure.save_figure(drawn, path)
+    elif kind == "overlay":
+        figure.save_overlay(maps[0], path, FigureSpec.from_json(export["figure"]), scales[0])
+    elif kind == "arrays":
+        arrays.save_map(maps[0], path, regions)
+    elif kind == "class probabilities":
+        arrays.save_probabilities(explanation, path)
+    elif kind == "region table":
+        arrays.save_region_table(explanation, regions, path)
+    elif kind == "mask" and isinstance(maps[0], Map) and threshold and threshold["kind"] in get_args(ThresholdKind):
+        cells = threshold_cells(maps[0].values, threshold["kind"], float(threshold["value"]))
+        if cells is None:
+            raise DataError("the description's threshold chooses nothing")
+        arrays.save_mask(maps[0], cells, path, threshold)
+    else:
+        raise DataError(f"an export of the kind {kind!r} can't be made again from its description")
+
+
+def _with_picture_panes(items: list[Any], export: Mapping[str, Any]) -> list[Any]:
+    """None again in the places of panels that showed the picture alone, which the description doesn't list."""
+    result = list(items)
+    for position in export.get("pictures_at", ()):
+        result.insert(int(position), None)
+    return result
