@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -236,19 +237,33 @@ def write_export(
         entry = {"file": path.name, "kind": kind, "sha256": sha256_of(temporary), **options}
         exports = sorted([*others, entry], key=lambda e: str(e["file"]))
         temporary_json.write_text(to_text({**description, "exports": exports}), encoding="utf-8")
+        for written in (temporary, temporary_json):  # a full disk shows here, before either file takes its place
+            with written.open("rb+") as file:
+                os.fsync(file.fileno())
     return beside
 
 
 def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
-    """Raise `ExportError` unless the extension is one of these (in any case)."""
+    """Refuse a path that no export can be written to, before anything is computed.
+
+    Raises
+    ------
+    ExportError
+        If the extension isn't one of these (in any case), or the path is a folder, lies in no folder or is too long.
+    """
     wanted = tuple(suffixes)
     if "\0" in str(path):
         raise ExportError("a file name can't hold a zero byte; choose another")
-    if path.is_dir():
-        raise ExportError(f"{path} is a folder; choose a file name")
     if path.suffix.lower() not in wanted:
         what = f"the extension {path.suffix!r}" if path.suffix else "no extension"
         raise ExportError(f"{path.name} has {what}, which names no format for this; use {', '.join(wanted)}")
+    try:
+        if path.is_dir():
+            raise ExportError(f"{path} is a folder; choose a file name")
+        if not path.parent.is_dir():
+            raise ExportError(f"{path} can't be written: there is no folder {path.parent}")
+    except OSError as error:
+        raise ExportError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def to_text(description: dict[str, Any]) -> str:
