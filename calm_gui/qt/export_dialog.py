@@ -135,6 +135,13 @@ class ExportDialog(QDialog):
         self.font_size.setRange(3, 40)
         self.font_size.setValue(7)
         self.font_size.setSuffix(" pt")
+        for widget, name in (
+            (self.what, "What to export"),
+            (self.width_mm, "Width"),
+            (self.dpi, "Resolution"),
+            (self.font_size, "Size of the text"),
+        ):
+            widget.setAccessibleName(name)
         self.titles, self.bar, self.transparent = QCheckBox("Titles"), QCheckBox("Colour bar"), QCheckBox("Transparent")
         self.titles.setChecked(True)
         self.bar.setChecked(True)

@@ -181,18 +181,25 @@ class HierarchyModel(QAbstractItemModel):
     # Qt's interface
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        shown = (parent.internalPointer() if parent.isValid() else self._top).shown
-        return self.createIndex(row, column, shown[row]) if 0 <= row < len(shown) else QModelIndex()
+        shown = self._below(parent)
+        inside = 0 <= row < len(shown) and 0 <= column < len(_HEADERS)
+        return self.createIndex(row, column, shown[row]) if inside else QModelIndex()
+
+    def _below(self, parent: Index) -> list[_Item]:
+        """What hangs below a place; only its first column has children."""
+        if parent.isValid():
+            return parent.internalPointer().shown if parent.column() == 0 else []
+        return self._top.shown
 
     def parent(self, index: Index = QModelIndex()) -> Any:  # noqa: B008
         above = index.internalPointer().parent if index.isValid() else None
         return self.createIndex(above.row, 0, above) if above else QModelIndex()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return len((parent.internalPointer() if parent.isValid() else self._top).shown)
+        return len(self._below(parent))
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
-        return bool((parent.internalPointer() if parent.isValid() else self._top).shown)
+        return bool(self._below(parent))
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return len(_HEADERS)
@@ -203,6 +210,8 @@ class HierarchyModel(QAbstractItemModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
         return _NAME_FLAGS if index.column() == NAME else _FLAGS
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

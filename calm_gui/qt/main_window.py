@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QDialog,
     QFileDialog,
     QFrame,
     QLabel,
@@ -190,7 +191,7 @@ class MainWindow(QMainWindow):
             ],
             "&Help": [
                 Command("keys", "&Keys", self._show_keys, "F1"),
-                Command("about", "&About calm-gui", lambda: AboutDialog(self).exec()),
+                Command("about", "&About calm-gui", lambda: self._run(AboutDialog(self))),
             ],
         }
 
@@ -270,7 +271,7 @@ class MainWindow(QMainWindow):
         """Ask for a place and save what the panes show."""
         from calm_gui.qt.export_dialog import ExportDialog
 
-        ExportDialog(self.hub, self._settings, self).exec()
+        self._run(ExportDialog(self.hub, self._settings, self))
 
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
@@ -351,7 +352,13 @@ class MainWindow(QMainWindow):
     def _show_keys(self) -> None:
         from calm_gui.qt.keys_dialog import KeysDialog
 
-        KeysDialog(self.actions_by_name, self).exec()
+        self._run(KeysDialog(self.actions_by_name, self))
+
+    @staticmethod
+    def _run(dialog: QDialog) -> None:
+        """Show a dialog until it's closed, and forget it."""
+        dialog.exec()
+        dialog.deleteLater()
 
     # Events
 

@@ -202,10 +202,13 @@ class MapCanvas(QWidget):
                 visible.size(), Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
             )
         result = QImage(visible.size(), QImage.Format.Format_RGB32)
+        result.fill(Qt.GlobalColor.black)
         scaler = QPainter(result)
-        # From four-fold on the pixels themselves are of interest.
-        scaler.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, bool(step_x > 0.25 and step_x != 1.0))
-        scaler.drawImage(QRectF(0, 0, visible.width(), visible.height()), self._source, source)
+        target = QRectF(0, 0, visible.width(), visible.height())
+        scaler.drawImage(target, self._source, source)  # hard edges below, since smooth ones are transparent
+        if 0.25 < step_x != 1.0:  # from four-fold on the pixels themselves are of interest
+            scaler.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            scaler.drawImage(target, self._source, source)
         scaler.end()
         return result
 

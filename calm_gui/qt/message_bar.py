@@ -33,7 +33,9 @@ class MessageBar(QFrame):
 
     def say(self, sentence: str) -> None:
         """Show a sentence."""
-        sentence = sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith((".", "?", "!")) else ".")
+        if sentence.split(" ", 1)[0].isalpha():  # a file's name keeps its own first letter
+            sentence = sentence[:1].upper() + sentence[1:]
+        sentence += "" if sentence.endswith((".", "?", "!")) else "."
         self.text.setText(sentence)
         self.text.setStyleSheet(f"color: {current_theme().bad};")
         self.text.setAccessibleName(sentence)

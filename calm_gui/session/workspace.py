@@ -87,6 +87,7 @@ class Workspace:
         self.status = ""
         self.forward_ms: float | None = None
         self.failures: dict[tuple[str, str], str] = {}
+        self._told: set[tuple[str, str]] = set()
         self._load = load
         self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
         self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
@@ -148,6 +149,9 @@ class Workspace:
 
     def _on_state(self, old: State, new: State) -> None:
         self._changed()
+        if new.current != old.current or new.pictures != old.pictures:
+            # What failed while computing ahead is tried again, and told, once it is looked at.
+            self.failures = {pair: why for pair, why in self.failures.items() if pair[0] != new.picture}
         if set(self._wanted(new)) != set(self._wanted(old)) or new.current != old.current:
             self.compute()
 
@@ -169,6 +173,7 @@ class Workspace:
                 self.complain("there are no pictures in what was opened")
             return
         self.failures.clear()
+        self._told.clear()
         position = keys.index(str(Path(current).absolute())) if current else 0
         self.store.update(undoable=False, pictures=tuple(keys), current=position)
         self.compute()
@@ -179,8 +184,12 @@ class Workspace:
             self.store.update(undoable=False, current=position)
 
     def step_picture(self, by: int) -> None:
-        """Go to the next (1) or previous (-1) picture, stopping at the ends."""
-        self.show_picture(min(max(self.state.current + by, 0), len(self.state.pictures) - 1))
+        """Go to the next (1) or previous (-1) picture, stopping at the ends and passing those known to be bad."""
+        position = self.state.current + by
+        bad = {picture for picture, _ in self._told}
+        while 0 <= position < len(self.state.pictures) and self.state.pictures[position] in bad:
+            position += by
+        self.show_picture(position)
 
     def open_checkpoint(self, path: str | Path, **answers: Any) -> None:
         """Explain with another checkpoint from now on; a failure leaves the one at hand as it was."""
@@ -269,6 +278,7 @@ class Workspace:
         def failed(error: Exception) -> None:
             self.failures[pair] = _sentence(error)
             if pair in self._wanted():
+                self._told.add(pair)
                 self._failed(error)
                 self._back_from(picture, error)
 

@@ -1,0 +1,63 @@
+"""A real window with the bundled checkpoint, and waiting for its worker."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from calm_gui.api import sample_pictures
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.theme import LIGHT, apply_theme
+
+Settle = Callable[[], None]
+
+
+@pytest.fixture(scope="session")
+def qapp() -> Iterator[object]:
+    application = make_application()
+    apply_theme(LIGHT)
+    yield application
+
+
+@pytest.fixture(scope="module")
+def shared_window(qapp: object) -> Iterator[MainWindow]:
+    window = build_window("demo", "cpu", Settings(None))
+    window.resize(1280, 820)
+    window.show()
+    yield window
+    window.close()
+
+
+@pytest.fixture
+def settle(shared_window: MainWindow, qtbot: QtBot) -> Settle:
+    """Wait until everything that is shown is computed and drawn."""
+
+    def wait() -> None:
+        qtbot.waitUntil(lambda: not shared_window.workspace.busy, timeout=120_000)
+        qtbot.wait(20)
+
+    return wait
+
+
+@pytest.fixture
+def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
+    """The window as it is after the first start, with the first sample picture."""
+    workspace = shared_window.workspace
+    workspace.store.__init__(type(workspace.state)(type(workspace.state.selection)(_demo())))  # type: ignore[misc]
+    workspace.store.observe(workspace._on_state)
+    workspace._changed()
+    shared_window.messages.hide()
+    shared_window.classes.search.clear()
+    shared_window.classes.apply_search()
+    workspace.open_pictures([sample_pictures()[0]])
+    settle()
+    return shared_window
+
+
+def _demo() -> str:
+    from calm_gui.api import bundled_checkpoints
+
+    return str(Path(bundled_checkpoints()["demo"]).absolute())

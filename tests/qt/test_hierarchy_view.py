@@ -1,0 +1,177 @@
+"""The WordNet tree: ticks, folding, search, sort, mouse and keys."""
+
+import pytest
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtTest import QAbstractItemModelTester, QTest
+from pytestqt.qtbot import QtBot
+
+from calm_gui.core.classes import ClassSet
+from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
+from calm_gui.qt.hierarchy_view import HierarchyView
+from calm_gui.qt.main_window import MainWindow
+
+CANINE, DOG, AFGHAN = "n02083346", "n02084071", "n02088094"
+
+
+def rows(model: HierarchyModel, parent: QModelIndex) -> list[QModelIndex]:
+    return [model.index(row, 0, parent) for row in range(model.rowCount(parent))]
+
+
+def everything(model: HierarchyModel) -> list[QModelIndex]:
+    found, todo = [], rows(model, QModelIndex())
+    while todo:
+        index = todo.pop()
+        found.append(index)
+        todo.extend(rows(model, index))
+    return found
+
+
+def words(node: Node) -> str:
+    return " ".join((node.name, *node.synonyms, node.key, node.gloss, str(node.class_index))).casefold()
+
+
+def click(view: HierarchyView, key: str, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    index = view.nodes.places(key)[0]
+    view.scrollTo(index)
+    rect = view.visualRect(index.siblingAtColumn(NAME))
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifier, QPoint(rect.right() - 2, rect.center().y()))
+
+
+@pytest.fixture
+def hierarchy(window: MainWindow) -> Hierarchy:
+    assert window.hub.scene.hierarchy is not None
+    return window.hub.scene.hierarchy
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_model_obeys_qt(qtbot: QtBot, hierarchy: Hierarchy, folded: bool) -> None:
+    model = HierarchyModel()
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    model.set_hierarchy(hierarchy, folded)
+    model.show(dict.fromkeys(hierarchy, 0.5), ClassSet([151]))
+    model.sort(SIZE, Qt.SortOrder.DescendingOrder)
+    assert model.search("dog") > 50
+    assert model.search("") == 0
+    del tester
+
+
+def test_unfolded_tree_holds_every_node_under_each_of_its_parents(hierarchy: Hierarchy) -> None:
+    model = HierarchyModel()
+    model.set_hierarchy(hierarchy, folded=False)
+    keys = [index.data(KEY_ROLE) for index in everything(model)]
+    assert set(keys) == set(hierarchy)
+    several = [node for node in hierarchy.values() if len(node.parents) > 1]
+    assert len(several) == 75
+    for node in several:
+        above = {model.parent(place).data(KEY_ROLE) for place in model.places(node.key)}
+        assert above == set(node.parents)
+
+
+def test_folding_hides_repeated_class_sets_and_loses_none(hierarchy: Hierarchy) -> None:
+    model = HierarchyModel()
+    model.set_hierarchy(hierarchy, folded=True)
+    for index in everything(model):
+        node = hierarchy[index.data(KEY_ROLE)]
+        assert not hierarchy.is_redundant(node.key)
+        above = model.parent(index)
+        if above.isValid():
+            assert (
+                node.classes != hierarchy[above.data(KEY_ROLE)].classes
+                or len(hierarchy[above.data(KEY_ROLE)].children) > 1
+            )
+    assert all(model.places(key) for key in hierarchy)
+
+
+def test_ticks_are_derived_from_the_set(window: MainWindow, hierarchy: Hierarchy) -> None:
+    window.workspace.toggle(DOG)
+    target = window.hub.scene.target
+    model = window.classes.tree.nodes
+    for index in everything(model):
+        node = hierarchy[index.data(KEY_ROLE)]
+        common = node.classes & target
+        expected = (
+            Qt.CheckState.Unchecked
+            if not common
+            else Qt.CheckState.Checked
+            if common == node.classes
+            else Qt.CheckState.PartiallyChecked
+        )
+        assert index.data(Qt.ItemDataRole.CheckStateRole) == expected
+
+
+def test_probabilities_are_those_of_the_class_sets(window: MainWindow, hierarchy: Hierarchy) -> None:
+    p = window.hub.scene.class_probabilities
+    assert p is not None
+    for index in everything(window.classes.tree.nodes)[:400]:
+        node = hierarchy[index.data(KEY_ROLE)]
+        assert index.data(PROBABILITY_ROLE) == pytest.approx(p[node.classes.indices].sum(), rel=1e-9)
+
+
+def test_click_ctrl_click_alt_click(window: MainWindow, hierarchy: Hierarchy) -> None:
+    tree = window.classes.tree
+    tree.reveal(AFGHAN)
+    click(tree, CANINE)
+    assert window.hub.scene.target == hierarchy[CANINE].classes
+    click(tree, DOG, Qt.KeyboardModifier.ControlModifier)
+    assert window.hub.scene.target == hierarchy[CANINE].classes - hierarchy[DOG].classes
+    click(tree, DOG, Qt.KeyboardModifier.AltModifier)
+    assert window.hub.scene.contrast == hierarchy[DOG].classes
+
+
+def test_keys_choose_and_tick(window: MainWindow, hierarchy: Hierarchy) -> None:
+    tree = window.classes.tree
+    tree.reveal(CANINE)
+    QTest.keyClick(tree, Qt.Key.Key_Return)
+    assert window.hub.scene.target == hierarchy[CANINE].classes
+    QTest.keyClick(tree, Qt.Key.Key_Space)
+    assert not window.hub.scene.target
+    QTest.keyClick(tree, Qt.Key.Key_Space)
+    assert window.hub.scene.target == hierarchy[CANINE].classes
+    QTest.keyClick(tree, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert window.hub.scene.contrast == hierarchy[CANINE].classes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("crane", {"n02012849", "n03126707"}),
+        ("n02084071", {"n02084071"}),
+        ("151", {"n02085620"}),
+        ("Tinca tinca", {"n01440764"}),
+        ("CANINE", {CANINE}),
+    ],
+)
+def test_search_finds_by_name_synonym_wnid_and_index(hierarchy: Hierarchy, text: str, expected: set[str]) -> None:
+    model = HierarchyModel()
+    model.set_hierarchy(hierarchy)
+    model.search(text)
+    shown = {index.data(KEY_ROLE) for index in everything(model)}
+    assert expected <= shown
+    for key in shown:
+        above_another = any(key in hierarchy.ancestors(other) for other in shown)
+        assert above_another or any(text.casefold() in words(hierarchy[k]) for k in (key, *hierarchy.ancestors(key)))
+
+
+def test_search_for_nothing_known_shows_nothing(hierarchy: Hierarchy) -> None:
+    model = HierarchyModel()
+    model.set_hierarchy(hierarchy)
+    assert model.search("zzzz no such thing") == 0
+    assert model.rowCount() == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "role"),
+    [(NAME, Qt.ItemDataRole.DisplayRole), (SIZE, Qt.ItemDataRole.DisplayRole), (PROBABILITY, PROBABILITY_ROLE)],
+)
+def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, column: int, role: int) -> None:
+    tree = window.classes.tree
+    tree.reveal(AFGHAN)
+    tree.sortByColumn(column, Qt.SortOrder.DescendingOrder)
+    assert tree.currentIndex().data(KEY_ROLE) == AFGHAN
+    assert tree.isExpanded(tree.nodes.parent(tree.currentIndex()))
+    for index in [QModelIndex(), *tree.nodes.places(DOG)]:
+        values = [child.siblingAtColumn(column).data(role) for child in rows(tree.nodes, index)]
+        values = [v.casefold() if isinstance(v, str) else v for v in values]
+        assert values == sorted(values, reverse=True)
+    tree.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
