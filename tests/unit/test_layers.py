@@ -1,0 +1,44 @@
+"""Rules about imports that import-linter can't express."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "calm_gui").rglob("*.py")) + sorted((ROOT / "training").rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pyplot_nowhere_and_nltk_only_where_wordnet_is_read(path: Path) -> None:
+    names = list(imported(path))
+    assert not [name for name in names if name.startswith("matplotlib.pyplot")]
+    if path.name not in ("noun_reader.py", "resources_build.py"):
+        assert not [name for name in names if name.split(".")[0] == "nltk"]
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import calm_gui", ("torch", "PySide6", "numpy", "matplotlib")),
+        ("import calm_gui; calm_gui.load_checkpoint", ("PySide6",)),
+        ("import calm_gui.cli", ("torch", "PySide6", "matplotlib")),
+        ("import calm_gui.session.workspace, calm_gui.session.scene", ("torch", "PySide6", "scipy", "matplotlib")),
+        ("import calm_gui.__main__", ("torch", "PySide6", "numpy")),
+    ],
+)
+def test_imports_stay_lazy(code: str, absent: tuple[str, ...]) -> None:
+    report = f"{code}\nimport sys\nprint([name for name in {absent!r} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
