@@ -91,7 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = group.add_argument
     add("--resume", action="store_true", help="go on with an interrupted batch in the same --out")
     add("--shard", metavar="I/N", help="only the I-th of N parts; torchrun's ranks are shards by themselves")
-    add("--batch-size", type=int, default=8, metavar="N", help="pictures per forward pass (default 8)")
+    add("--batch-size", type=int, metavar="N", help="pictures per forward pass (default 1 on a CPU, 16 on a GPU)")
     add("--boxes", metavar="FILE.csv", help="ground-truth boxes: columns file and boxes (x0 y0 x1 y1;...)")
     add("--where", metavar="QUESTION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
@@ -227,7 +227,7 @@ class _Run:
             if not 0 < options.credible_mass <= 1:
                 raise DataError("--credible-mass must lie above 0 and at most at 1")
             figure = replace(figure, threshold="mass", threshold_value=options.credible_mass)
-        if options.top < 0 or options.batch_size < 1:
+        if options.top < 0 or (options.batch_size is not None and options.batch_size < 1):
             raise DataError("--top and --batch-size must be positive")
         request = Request(
             tuple(dict.fromkeys(options.reading or ["attribution"])),
@@ -298,7 +298,7 @@ class _Run:
             journal=journal,
             resume=self.options.resume,
             overwrite=self.options.overwrite,
-            batch_size=self.options.batch_size if self.several else 1,
+            batch_size=self.options.batch_size,
         )
         for result in self._with_progress(batch):
             self.results.append((model.name, result))
