@@ -1,0 +1,314 @@
+"""The command line: what it writes, what it says, and its exit status."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from synthetic import SAMPLE
+from tiny_checkpoint import write_tiny_checkpoint
+
+from calm_gui.api import load_checkpoint
+from calm_gui.cli import main
+from calm_gui.render.figure import map_figure
+
+SMALL = ["--width", "30", "--dpi", "60", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> str:
+    return str(write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny.safetensors"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Five pictures, two of which can't be opened."""
+    folder = tmp_path_factory.mktemp("pictures")
+    for name in ("a.jpg", "b.jpg", "ünïcode 名.jpg"):
+        shutil.copy(SAMPLE, folder / name)
+    (folder / "text.jpg").write_text("not a picture")
+    (folder / "cut.jpg").write_bytes(SAMPLE.read_bytes()[:900])
+    return folder
+
+
+def test_help_is_instant_and_loads_nothing_heavy():
+    code = (
+        "import sys, calm_gui.cli\n"
+        "try: calm_gui.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'PySide6', 'numpy', 'matplotlib', 'timm', 'tqdm'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "--target" in done.stdout
+
+
+def test_one_picture_in_every_format(checkpoint, tmp_path, capsys):
+    formats = "png,svg,pdf,tiff,jpeg,overlay,npz,csv,mask,coco"
+    out = tmp_path / "new" / "folder"
+    status = main(
+        [str(SAMPLE), "--checkpoint", checkpoint, "--target", "dog", "--format", formats, "--out", str(out), *SMALL]
+    )
+    assert status == 0
+    base = "afghan_hound.attribution.dog-dog"
+    assert {path.name for path in out.iterdir()} == {
+        *(f"{base}.{suffix}" for suffix in ("png", "svg", "pdf", "tiff", "jpeg", "npz", "json")),
+        *(f"{base}.{what}.{suffix}" for what in ("overlay", "mask") for suffix in ("png", "json")),
+        f"{base}.boxes.json",
+        *("afghan_hound.classes.csv", "afghan_hound.classes.json"),
+    }
+    printed = capsys.readouterr().out
+    assert "attribution: sum" in printed and "adds up" in printed and f"{base}.pdf" in printed
+
+
+def test_the_numbers_are_those_of_the_api(checkpoint, tmp_path):
+    sets = ["--reading", "counterfactual", "--target", "dog", "--contrast", "n02012849,5", "--device", "cpu"]
+    main([str(SAMPLE), "--checkpoint", checkpoint, *sets, "--format", "npz", "--out", str(tmp_path), *SMALL])
+    (path,) = tmp_path.glob("*.npz")
+    model = load_checkpoint(checkpoint, "cpu")
+    expected = model.explain(SAMPLE).counterfactual("dog", [2, 5])
+    with np.load(path) as stored:
+        assert np.array_equal(stored["values"], expected.values)
+        assert stored["contrast"].tolist() == [2, 5]
+
+
+def test_json_goes_to_stdout_alone(checkpoint, folder, tmp_path, capsys):
+    status = main(
+        [str(folder), "--checkpoint", checkpoint, "--json", "--top", "2", "--out", str(tmp_path), "--format", "none"]
+    )
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert status == 1
+    assert [Path(result["path"]).name for result in document["results"]] == ["a.jpg", "b.jpg", "ünïcode 名.jpg"]
+    assert {Path(entry["path"]).name for entry in document["failed"]} == {"cut.jpg", "text.jpg"}
+    assert all(len(result["top"]) == 2 for result in document["results"])
+    assert "picture/s" in said.err and "text.jpg isn't a picture" in said.err and "2 of 5 pictures failed" in said.err
+    with (tmp_path / "summary.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["name"] for row in csv.DictReader(file)] == ["a", "b", "ünïcode 名"]
+
+
+def test_all_inputs_failing_is_status_one(checkpoint, capsys):
+    assert main(["nosuch.jpg", "--checkpoint", checkpoint, "--quiet"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and "there is no file" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no picture"),
+        (["{sample}", "--target", "no such class"], "no class or group"),
+        (["{sample}", "--target", "crane"], "n02012849"),
+        (["{sample}", "--target", "@nonsense"], "there is no set"),
+        (["{sample}", "--target", "99"], "0 to 5"),
+        (["{sample}", "--format", "gif", "--out", "{tmp}"], "no format gif"),
+        (["{sample}", "--format", "png"], "--out"),
+        (["{sample}", "--shard", "5/4"], "shard"),
+        (["{sample}", "--shard", "half"], "shard"),
+        (["{sample}", "--resume"], "--out"),
+        (["{sample}", "--out", "{file}/x"], "can't be made"),
+        (["{sample}", "--where", "p >"], "can't be read"),
+        (["{sample}", "--where", "price > 3"], "no column"),
+        (["{sample}", "--contact-sheet", "sheet.gif"], "names no format"),
+        (["{sample}", "--contact-sheet", "{tmp}/s.png", "--by", "price"], "no column"),
+        (["{sample}", "--boxes", "nosuch.csv"], "no file"),
+        (["{sample}", "--device", "cuda:7"], "no device"),
+        (["{sample}", "--checkpoint", "nosuch"], "no checkpoint"),
+        (["{sample}", "--checkpoint", "{sample}"], "afghan_hound.jpg"),
+        (["{empty}"], "no pictures"),
+        (["--from", "nosuch.json"], "no file"),
+        (["--from", "{file}"], "isn't the description"),
+        (["{sample}", "--credible-mass", "2"], "credible-mass"),
+        (["{sample}", "--dpi", "1"], "dpi"),
+    ],
+)
+def test_unusable_arguments_are_status_two_and_one_sentence(checkpoint, tmp_path, capsys, arguments, said):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("{}")
+    places = {"sample": SAMPLE, "tmp": tmp_path, "file": tmp_path / "file", "empty": tmp_path / "empty"}
+    filled = [text.format(**places) for text in arguments]
+    if "--checkpoint" not in filled:
+        filled += ["--checkpoint", checkpoint]
+    assert main([*filled, "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("calm-explain: ") and said in error and error.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
+
+
+def test_argparses_own_errors_are_status_two(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--reading", "nonsense"])
+    assert caught.value.code == 2
+
+
+def test_from_makes_the_same_files_again(checkpoint, tmp_path):
+    first, again = tmp_path / "first", tmp_path / "again"
+    command = [
+        str(SAMPLE),
+        "--checkpoint",
+        checkpoint,
+        "--target",
+        "dog,2",
+        "--reading",
+        "attribution",
+        "--reading",
+        "winner",
+    ]
+    command += ["--depth", "2", "--format", "png,svg,pdf,tiff,jpeg,npz,csv,overlay,mask", "--log", "--native"]
+    assert main([*command, "--credible-mass", "0.5", "--out", str(first), *SMALL]) == 0
+    for path in sorted(first.glob("*.json")):
+        assert main(["--from", str(path), "--out", str(again), "--quiet", "--checkpoint", checkpoint]) == 0
+    for path in sorted(first.iterdir()):
+        assert (again / path.name).read_bytes() == path.read_bytes(), path.name
+    before = {path.name: path.stat().st_mtime_ns for path in first.iterdir()}
+    assert main(["--from", str(next(first.glob("*winner*.json"))), "--out", str(first), "--quiet"]) == 0
+    assert all((first / name).stat().st_mtime_ns == when for name, when in before.items() if not name.endswith("json"))
+
+
+def test_from_refuses_what_has_changed(checkpoint, tmp_path, capsys):
+    picture = tmp_path / "p.jpg"
+    shutil.copy(SAMPLE, picture)
+    assert (
+        main([str(picture), "--checkpoint", checkpoint, "--format", "npz", "--out", str(tmp_path / "o"), "--quiet"])
+        == 0
+    )
+    (description,) = (tmp_path / "o").glob("*.json")
+    command = ["--from", str(description), "--out", str(tmp_path / "again"), "--quiet"]
+    other = write_tiny_checkpoint(tmp_path / "other.safetensors", size=128)
+    assert main([*command, "--checkpoint", str(other)]) == 2
+    assert "isn't the checkpoint" in capsys.readouterr().err
+    Image.new("RGB", (20, 20)).save(picture)
+    assert main(command) == 2
+    assert "content has changed" in capsys.readouterr().err
+    picture.unlink()
+    assert main(command) == 2
+    assert "gone" in capsys.readouterr().err
+
+
+def test_a_figure_of_the_command_line_and_of_the_api_are_the_same_pixels(checkpoint, tmp_path):
+    assert main([str(SAMPLE), "--checkpoint", checkpoint, "--target", "0", "--out", str(tmp_path), "--quiet"]) == 0
+    explanation = load_checkpoint(checkpoint, "cpu").explain(SAMPLE)
+    map_figure(explanation, [explanation.attribution(0)], layout="single").savefig(tmp_path / "api.png")
+    (made,) = tmp_path.glob("afghan*.png")
+    assert np.array_equal(np.asarray(Image.open(made)), np.asarray(Image.open(tmp_path / "api.png")))
+
+
+def test_all_maps_in_one_figure(checkpoint, tmp_path):
+    command = [
+        str(SAMPLE),
+        "--checkpoint",
+        checkpoint,
+        "--reading",
+        "attribution",
+        "--reading",
+        "saliency",
+        "--layout",
+        "strip",
+    ]
+    assert main([*command, "--out", str(tmp_path), *SMALL]) == 0
+    assert [path.name for path in tmp_path.glob("*.png")] == ["afghan_hound.strip.png"]
+    said = json.loads((tmp_path / "afghan_hound.strip.json").read_text())
+    assert [entry["reading"] for entry in said["maps"]] == ["attribution", "saliency"]
+
+
+def test_shards_resume_questions_and_sheets(checkpoint, folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    boxes = tmp_path / "boxes.csv"
+    boxes.write_text("file,boxes\na.jpg,0 0 100 150\nb.jpg,100 0 200 299;10 10 30 30\n")
+    command = [
+        str(folder),
+        "--checkpoint",
+        checkpoint,
+        "--out",
+        str(out),
+        "--format",
+        "npz",
+        "--boxes",
+        str(boxes),
+        "--quiet",
+    ]
+    for number in (1, 2, 3):
+        main([*command, "--shard", f"{number}/3"])
+    names = sorted(path.name for path in out.glob("*.npz"))
+    assert len(names) == 3
+    rows = [
+        row for path in sorted(out.glob("summary.*-of-3.csv")) for row in csv.DictReader(path.open(encoding="utf-8"))
+    ]
+    assert sorted(row["name"] for row in rows) == ["a", "b", "ünïcode 名"]
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.npz")}
+    assert main([*command, "--shard", "1/3", "--resume"]) in (0, 1)
+    assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.npz")} == before
+    capsys.readouterr()
+
+    sheet = tmp_path / "sheet.pdf"
+    question = [
+        "--where",
+        "share_in_box < 2",
+        "--contact-sheet",
+        str(sheet),
+        "--by",
+        "share_in_box",
+        "--format",
+        "none",
+    ]
+    main([*command[:-5], "--boxes", str(boxes), "--quiet", *question, "--out", str(tmp_path / "q")])
+    listed = capsys.readouterr().out.splitlines()
+    assert [Path(line).name for line in listed] == ["a.jpg", "b.jpg"]
+    assert sheet.read_bytes().startswith(b"%PDF")
+    assert len(json.loads(sheet.with_suffix(".json").read_text())["lowest"]) == 2
+
+
+def test_torchruns_ranks_are_shards(checkpoint, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    main([str(folder), "--checkpoint", checkpoint, "--out", str(tmp_path), "--format", "none", "--quiet"])
+    assert (tmp_path / "summary.2-of-4.csv").exists()
+
+
+def test_several_checkpoints_and_cam(checkpoint, tmp_path):
+    cam = write_tiny_checkpoint(tmp_path / "cam.safetensors", method="cam")
+    out = tmp_path / "out"
+    command = [str(SAMPLE), "--checkpoint", checkpoint, "--checkpoint", str(cam), "--target", "0", "--format", "npz"]
+    assert main([*command, "--out", str(out), "--quiet"]) == 0
+    assert {path.name for path in out.glob("*.npz")} == {
+        "afghan_hound.tiny.attribution.afghan-hound-n02088094.npz",
+        "afghan_hound.cam.cam.afghan-hound-n02088094.npz",
+    }
+
+
+def test_a_reader_that_goes_away_is_no_traceback(checkpoint, folder):
+    command = [
+        sys.executable,
+        "-m",
+        "calm_gui.cli",
+        *[str(folder / "a.jpg")] * 1,
+        "--checkpoint",
+        checkpoint,
+        "--quiet",
+    ]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as gone:
+        done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_installed_command_with_the_bundled_checkpoint(tmp_path):
+    command = [str(Path(sys.executable).with_name("calm-explain")), str(SAMPLE), "--target", "@superset", "--json"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path), "--format", "overlay"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["top"][0]["wnid"] == "n02088094"
+    assert result["maps"][0]["check_passed"] and result["maps"][0]["sum"] > result["top"][0]["probability"]
+    assert (tmp_path / result["files"][0]).exists()
