@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from calm_training.objectives import calm_em, calm_ml, cam, smoothed, top_target
+from calm_training.objectives import TopTarget, calm_em, calm_m_step, calm_ml, cam, smoothed, top_target
 
 CASES = range(3)
 ACTIVATIONS = ("relu", "softplus")
@@ -159,6 +159,21 @@ def test_a_target_over_few_classes_equals_the_same_over_all(objective):
         gradients(objective(f, a, few), f, a), gradients(objective(f, a, dense), f, a), strict=True
     ):
         torch.testing.assert_close(from_few, from_all)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_m_step_with_the_posterior_of_a_source_is_em_with_that_source(activation):
+    f, a = random_branches(13)
+    f_source, a_source = random_branches(14)[0], a.detach() * 1.5
+    labels = torch.tensor([2, 0, 5])
+    joints = [slow_joint(f_source[i], a_source[i], activation)[labels[i]] for i in range(3)]
+    posterior = torch.stack([joint / joint.sum() for joint in joints])[:, None]
+    target = TopTarget(labels[:, None], torch.ones(3, 1))
+    m_step = calm_m_step(f, a, target, posterior, activation=activation)
+    em = calm_em(f, a, labels, (f_source, a_source), activation=activation)
+    torch.testing.assert_close(m_step, em, rtol=1e-5, atol=1e-5)
+    for first, second in zip(gradients(m_step, f, a), gradients(em, f, a), strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-6)
 
 
 def test_cells_that_relu_switches_off_get_finite_gradients():

@@ -3,14 +3,20 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calm_gui.errors import CalmError
 
-__all__ = ["main", "markdown_table"]
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["cue_table", "main", "markdown_table", "removal_table"]
+
+Measurement = Callable[["LoadedModel", Callable[[int], object]], dict[str, Any]]
+"""From a model, and a function to be told of pictures done, to results."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,20 +44,28 @@ def _parser() -> argparse.ArgumentParser:
         "--checkpoint", action="append", required=True, metavar="FILE", help="file or bundled name; repeatable"
     )
     common.add_argument(
-        "--data", type=Path, required=True, help="folder with index.csv, or with metadata/<split> and images"
+        "--data",
+        type=Path,
+        required=True,
+        help="folder with index.csv, or with metadata/<split> and images; a CUB root",
     )
-    common.add_argument("--split", default="test", help="split of metadata/ (default: test)")
-    half = common.add_mutually_exclusive_group()
+    common.add_argument("--device", default="auto")
+    common.add_argument("--out", type=Path, help="write the results to this JSON file, and a table beside it (.md)")
+    common.add_argument("--quiet", action="store_true", help="no progress bar")
+    boxed = argparse.ArgumentParser(add_help=False)
+    boxed.add_argument("--split", default="test", help="split of metadata/ (default: test)")
+    half = boxed.add_mutually_exclusive_group()
     half.add_argument(
         "--select", type=int, metavar="N", help="only the N pictures with the lowest SHA-256 of the file name"
     )
     half.add_argument("--report", type=int, metavar="N", help="all pictures but those")
-    common.add_argument("--batch", type=int, default=32, help="pictures in a forward pass")
-    common.add_argument("--device", default="auto")
-    common.add_argument("--out", type=Path, help="write the results to this JSON file, and a table beside it (.md)")
-    common.add_argument("--quiet", action="store_true", help="no progress bar")
-    commands.add_parser("accuracy", parents=[common], help="top-1 accuracy")
-    wsol = commands.add_parser("wsol", parents=[common], help="top-1 and box accuracy (MaxBoxAccV2)")
+    boxed.add_argument("--batch", type=int, default=32, help="pictures in a forward pass")
+    commands.add_parser("accuracy", parents=[common, boxed], help="top-1 accuracy")
+    removal = commands.add_parser("removal", parents=[common, boxed], help="accuracy after erasing what a map marks")
+    removal.add_argument("--erasure", choices=("blur", "zero", "mean"), default="blur")
+    cues = commands.add_parser("cues", parents=[common], help="cue localization on pairs of CUB classes")
+    cues.add_argument("--mode", choices=("benchmark", "exact"), default="exact")
+    wsol = commands.add_parser("wsol", parents=[common, boxed], help="top-1 and box accuracy (MaxBoxAccV2)")
     wsol.add_argument("--contours", choices=("all", "largest"), default="all")
     wsol.add_argument("--mode", choices=("benchmark", "exact"), default="benchmark")
     return parser
@@ -62,8 +76,33 @@ def _evaluate(options: argparse.Namespace) -> None:
 
     from calm_gui.api import resolve_checkpoint
     from calm_gui.model.loaded import load_model
+
+    measure, count = _measurement(options)
+    results: dict[str, Any] = {}
+    for name in options.checkpoint:
+        model = load_model(resolve_checkpoint(name), options.device)
+        with tqdm(total=count, desc=model.name, unit="picture", disable=options.quiet) as bar:
+            results[name] = {**measure(model, bar.update), "sha256": model.sha256}
+    conventions = _conventions(options)
+    print(text := _TABLES[options.command](results, conventions))
+    if options.out:
+        from calm_gui.model.files import write_bytes
+
+        content = {"conventions": conventions, "results": results, "versions": _versions()}
+        write_bytes(options.out, json.dumps(content, indent=1).encode())
+        write_bytes(options.out.with_suffix(".md"), text.encode())
+
+
+def _measurement(options: argparse.Namespace) -> tuple[Measurement, int | None]:
+    """What to do with each checkpoint, and the number of pictures; the data is checked here, before any network."""
+    if options.command == "cues":
+        from calm_training.cues import cue_localization
+        from calm_training.metrics import CueLocalization
+
+        cub = CueLocalization(options.data)
+        return lambda model, progress: cue_localization(model, cub, mode=options.mode, progress=progress), None
+
     from calm_training.annotations import read_boxes_csv, read_boxes_wsol, split_by_hash
-    from calm_training.localize import accuracy, box_accuracy
 
     table = options.data / "index.csv"
     if table.exists():
@@ -73,30 +112,21 @@ def _evaluate(options: argparse.Namespace) -> None:
     number = options.select or options.report
     if number:
         pictures = split_by_hash(pictures, number)[0 if options.select else 1]
-    results: dict[str, Any] = {}
-    for name in options.checkpoint:
-        model = load_model(resolve_checkpoint(name), options.device)
-        if options.command == "accuracy":
-            results[name] = {"images": len(pictures), "top-1": accuracy(model, pictures, options.batch)}
-        else:
-            with tqdm(total=len(pictures), desc=model.name, unit="picture", disable=options.quiet) as bar:
-                results[name] = box_accuracy(
-                    model,
-                    pictures,
-                    contours=options.contours,
-                    mode=options.mode,
-                    batch=options.batch,
-                    progress=bar.update,
-                )
-        results[name]["sha256"] = model.sha256
-    conventions = _conventions(options)
-    print(text := markdown_table(results, conventions))
-    if options.out:
-        from calm_gui.model.files import write_bytes
 
-        content = {"conventions": conventions, "results": results, "versions": _versions()}
-        write_bytes(options.out, json.dumps(content, indent=1).encode())
-        write_bytes(options.out.with_suffix(".md"), text.encode())
+    def measure(model: "LoadedModel", progress: Callable[[int], object]) -> dict[str, Any]:
+        from calm_training.localize import accuracy, box_accuracy
+        from calm_training.removal import removal_curves
+
+        if options.command == "accuracy":
+            return {"images": len(pictures), "top-1": accuracy(model, pictures, options.batch, progress)}
+        if options.command == "removal":
+            maps = removal_curves(model, pictures, erasure=options.erasure, progress=progress)
+            return {"images": len(pictures), "maps": maps}
+        return box_accuracy(
+            model, pictures, contours=options.contours, mode=options.mode, batch=options.batch, progress=progress
+        )
+
+    return measure, len(pictures)
 
 
 def markdown_table(results: dict[str, Any], conventions: str) -> str:
@@ -115,13 +145,48 @@ def markdown_table(results: dict[str, Any], conventions: str) -> str:
     return "\n".join([*rows, "", conventions])
 
 
+def removal_table(results: dict[str, Any], conventions: str) -> str:
+    """Relative accuracies R_k as a Markdown table, in percent of random erasing's; lower is better."""
+    shares = next(iter(next(iter(results.values()))["maps"].values()))["shares"]
+    head = " | ".join(f"{100 * share:.0f} %" for share in shares)
+    rows = [f"| checkpoint | map | pictures | {head} |", "|---" * (3 + len(shares)) + "|"]
+    for name, result in results.items():
+        for reading, curve in result["maps"].items():
+            cells = " | ".join(f"{100 * value:.0f}" for value in curve["relative"])
+            rows.append(f"| {name} | {reading} | {result['images']} | {cells} |")
+    return "\n".join([*rows, "", conventions])
+
+
+def cue_table(results: dict[str, Any], conventions: str) -> str:
+    """Mean PxAP by number of differing parts as a Markdown table, in percent."""
+    rows = [
+        "| checkpoint | 1 part | 2 parts | 3 parts | mean | pairs | masks within |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, result in results.items():
+        groups = " | ".join(f"{100 * result['mPxAP'][n]:.1f}" if n in result["mPxAP"] else "" for n in (1, 2, 3))
+        pairs = sum(result["pairs"].values())
+        rows.append(f"| {name} | {groups} | {100 * result['mean']:.1f} | {pairs} | {result['within']} |")
+    return "\n".join([*rows, "", conventions])
+
+
+_TABLES = {"accuracy": markdown_table, "wsol": markdown_table, "removal": removal_table, "cues": cue_table}
+
+
 def _conventions(options: argparse.Namespace) -> str:
+    if options.command == "cues":
+        return (
+            f"Set: {options.data}, test pictures. PxAP over the released code's logarithmic thresholds, mode "
+            f"{options.mode}, each pair on its own; CALM's maps as they are, CAM's scaled to 0..1 in each picture."
+        )
     which = "all pictures"
     if options.select:
         which = f"the {options.select} pictures with the lowest SHA-256 of the file name"
     elif options.report:
         which = f"all pictures but the {options.report} with the lowest SHA-256 of the file name"
     text = f"Set: {options.data.name}, {which}; none skipped."
+    if options.command == "removal":
+        text += f" Erased by {options.erasure}; accuracy relative to erasing at random (three seeds)."
     if options.command == "wsol":
         text += (
             f" Mode {options.mode}, {options.contours} contours, 1,000 thresholds, the best one of the whole set for "

@@ -68,12 +68,18 @@ def min_max(maps: Tensor, size: int) -> NDArray[np.float32]:
     return np.asarray(scaled.cpu().numpy(), np.float32)
 
 
-def accuracy(model: LoadedModel, pictures: Sequence[BoxedPicture], batch: int = 32) -> float:
+def accuracy(
+    model: LoadedModel,
+    pictures: Sequence[BoxedPicture],
+    batch: int = 32,
+    progress: Callable[[int], object] = lambda _: None,
+) -> float:
     """Top-1 accuracy as a fraction."""
     right = 0
     for part, f, a in _raw_outputs(model, pictures, batch):
         labels = torch.tensor([picture.label for picture in part], device=f.device)
         right += int((predictions(f, a, model.info.saliency_activation) == labels).sum())
+        progress(len(part))
     return right / len(pictures)
 
 

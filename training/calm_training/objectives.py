@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from calm_gui.model.calm import Activation, log_saliency
 
-__all__ = ["Reduction", "Target", "TopTarget", "calm_em", "calm_ml", "cam", "smoothed", "top_target"]
+__all__ = ["Reduction", "Target", "TopTarget", "calm_em", "calm_m_step", "calm_ml", "cam", "smoothed", "top_target"]
 
 Reduction = Literal["mean", "none"]
 
@@ -145,6 +145,45 @@ def calm_em(
         class_chunk=class_chunk,
         reduction=reduction,
     )
+
+
+def calm_m_step(
+    f: Tensor,
+    a: Tensor,
+    target: TopTarget,
+    posterior: Tensor,
+    *,
+    activation: Activation = "softplus",
+    normaliser_gradient: bool = True,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """The M-step of CALM-EM alone, the E-step's q'_yz = p'(z|x,y) given: -sum over z of q'_yz log(g_yz h_z).
+
+    Parameters
+    ----------
+    f, a : Tensor
+        As in `calm_ml`.
+    target : TopTarget
+        Classes (B,K) and their weights.
+    posterior : Tensor (B,K,H,W)
+        Of each of these classes; sums to 1 over H and W.
+    activation, normaliser_gradient, reduction
+        As in `calm_ml`.
+
+    Returns
+    -------
+    Tensor
+        Loss in nats, float32.
+    """
+    with torch.autocast(f.device.type, enabled=False):
+        parts = _log_parts(f, a, activation, normaliser_gradient)
+        q = posterior.float().flatten(2)
+
+        def of_rows(log_joint: Tensor, _: Tensor) -> Tensor:
+            return -(q * torch.where(q > 0, log_joint, 0.0)).sum(-1)
+
+        loss = _few(of_rows, parts, (parts[0].detach(), parts[1].detach()), target)
+        return loss.mean() if reduction == "mean" else loss
 
 
 def cam(f: Tensor, target: Tensor, *, label_smoothing: float = 0.0, reduction: Reduction = "mean") -> Tensor:
