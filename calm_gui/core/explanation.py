@@ -366,7 +366,8 @@ class Explanation(_Classified):
         self.activation = activation
         if not np.isfinite(self.a).all():
             raise NumericalError("the saliency branch holds NaN or infinity; the checkpoint's weights are broken")
-        positive = np.maximum(self.a, 0) if activation == "relu" else np.logaddexp(self.a, np.float32(0))
+        # In float64, so that a branch far below zero, where softplus is tiny, keeps its shape.
+        positive = np.maximum(self.a, 0) if activation == "relu" else np.logaddexp(self.a.astype(np.float64), 0)
         total = positive.sum(dtype=np.float64)
         if not total > 0:
             raise NumericalError(

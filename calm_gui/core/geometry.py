@@ -14,6 +14,9 @@ __all__ = ["Box", "Geometry", "Resize", "interpolate"]
 
 Resize = Literal["squash", "crop", "pad"]
 
+_ROUNDING = 1e-6
+"""Pixels."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -87,12 +90,15 @@ class Geometry:
     @property
     def seen(self) -> Box:
         """The part of the picture that the network saw."""
-        return Box(
-            max(0.0, -self.offset[0] / self.scale[0]),
-            max(0.0, -self.offset[1] / self.scale[1]),
-            min(float(self.picture[0]), (self.input[0] - self.offset[0]) / self.scale[0]),
-            min(float(self.picture[1]), (self.input[1] - self.offset[1]) / self.scale[1]),
-        )
+        x0, x1 = self._seen_along(0)
+        y0, y1 = self._seen_along(1)
+        return Box(x0, y0, x1, y1)
+
+    def _seen_along(self, axis: Literal[0, 1]) -> tuple[float, float]:
+        side, offset, scale = self.picture[axis], self.offset[axis], self.scale[axis]
+        start, stop = -offset / scale, (self.input[axis] - offset) / scale
+        # An edge that rounding alone took off the picture's is the picture's.
+        return start if start > _ROUNDING else 0.0, stop if stop < side - _ROUNDING else float(side)
 
     @property
     def sees_all(self) -> bool:
