@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
 
-__all__ = ["Region", "region_from_box", "region_from_polygon"]
+__all__ = ["Region", "region_from_box", "region_from_polygon", "region_from_stroke"]
 
 _SUBCELLS = 32
 """Polygons are filled on a lattice of 32 x 32 points per cell: weights are right to about 1/64."""
@@ -91,12 +91,51 @@ def region_from_polygon(geometry: Geometry, points: Sequence[tuple[float, float]
     """
     if len(points) < 3:
         raise ReadingError("a region needs at least three points")
+    canvas, corners = _canvas(geometry, points)
+    ImageDraw.Draw(canvas).polygon(corners, fill=1)
+    return _filled(canvas, geometry, name)
+
+
+def region_from_stroke(
+    geometry: Geometry, points: Sequence[tuple[float, float]], radius: float, name: str = "region"
+) -> Region:
+    """Region of a brush stroke: everything within a radius of a line.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    points : sequence of (x, y)
+        At least one, in pixels of the upright picture.
+    radius : float
+        In pixels of the upright picture, along its width.
+    name : str
+
+    Raises
+    ------
+    ReadingError
+        For no point, or a radius that isn't positive.
+    """
+    if not points or not radius > 0:
+        raise ReadingError("a brush stroke needs at least one point and a radius above 0")
+    canvas, corners = _canvas(geometry, points)
+    draw = ImageDraw.Draw(canvas)
+    size = radius * geometry.scale[0] * geometry.grid[1] / geometry.input[0] * _SUBCELLS
+    draw.line(corners, fill=1, width=max(1, round(2 * size)))
+    for x, y in corners:
+        draw.ellipse((x - size, y - size, x + size, y + size), fill=1)
+    return _filled(canvas, geometry, name)
+
+
+def _canvas(geometry: Geometry, points: Sequence[tuple[float, float]]) -> tuple[Image.Image, list[tuple[float, float]]]:
+    """An empty lattice of subcells, and the points on it (Pillow's whole numbers name pixel centres)."""
     height, width = geometry.grid
     columns, rows = geometry.to_grid(*np.asarray(points, dtype=np.float64).T)
-    canvas = Image.new("1", (width * _SUBCELLS, height * _SUBCELLS))
-    # Pillow's integer coordinates name pixel centres.
-    outline = np.stack([columns * _SUBCELLS - 0.5, rows * _SUBCELLS - 0.5], axis=1)
-    ImageDraw.Draw(canvas).polygon([tuple(p) for p in outline.tolist()], fill=1)
+    on_lattice = np.stack([columns * _SUBCELLS - 0.5, rows * _SUBCELLS - 0.5], axis=1).tolist()
+    return Image.new("1", (width * _SUBCELLS, height * _SUBCELLS)), [(x, y) for x, y in on_lattice]
+
+
+def _filled(canvas: Image.Image, geometry: Geometry, name: str) -> Region:
+    height, width = geometry.grid
     filled = np.asarray(canvas, dtype=np.float64).reshape(height, _SUBCELLS, width, _SUBCELLS)
     weights: NDArray[np.float64] = filled.mean(axis=(1, 3))
     return Region(weights, name)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QToolBar, QToolButton
+from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QToolButton
 
 from calm_gui.qt.icons import icon
+from calm_gui.qt.settings import Settings
 
-__all__ = ["Command", "add_menus", "add_tool_bar"]
+__all__ = ["Command", "add_menus", "add_recent_menus", "add_tool_bar", "apply_shortcuts"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,32 @@ def add_tool_bar(window: QMainWindow, actions: dict[str, QAction], names: Sequen
             button.setToolButtonStyle(styles.ToolButtonTextBesideIcon if with_text else styles.ToolButtonIconOnly)
             button.setAccessibleName(action.text().replace("&", ""))
     return bar
+
+
+def add_recent_menus(window: QMainWindow, settings: Settings, open_paths: Callable[[list[str]], object]) -> None:
+    """Add submenus of recently opened pictures and checkpoints to the first menu."""
+    first = window.menuBar().actions()[0].menu()
+    assert isinstance(first, QMenu)
+    before = first.actions()[-1]
+    for title, kind in (("Recent pict&ures", "pictures"), ("Recent chec&kpoints", "checkpoints")):
+        menu = QMenu(title, window)
+        menu.aboutToShow.connect(lambda m=menu, k=kind: _fill_recent(m, settings.recent(k), open_paths))
+        first.insertMenu(before, menu)
+    first.insertSeparator(before)
+
+
+def _fill_recent(menu: QMenu, paths: list[str], open_paths: Callable[[list[str]], object]) -> None:
+    menu.clear()
+    for path in paths:
+        menu.addAction(path).triggered.connect(lambda _=False, p=path: open_paths([p]))
+    if not paths:
+        menu.addAction("nothing yet").setEnabled(False)
+
+
+def apply_shortcuts(actions: dict[str, QAction], settings: Settings) -> None:
+    """Give actions the shortcuts that the user has chosen; each knows its own default."""
+    for name, action in actions.items():
+        if action.property("default") is None:
+            action.setProperty("default", "; ".join(keys.toString() for keys in action.shortcuts()))
+        chosen = settings.text(f"shortcut {name}", action.property("default"))
+        action.setShortcuts([QKeySequence(keys) for keys in chosen.split("; ") if keys])

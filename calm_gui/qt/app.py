@@ -135,6 +135,7 @@ def run(options: argparse.Namespace) -> int:
     keep_python_awake.timeout.connect(lambda: None)
     if options.screenshot:
         return _screenshot(application, window, options)
+    window.restore()
     window.show()
     QTimer.singleShot(0, lambda: _first_pictures(window, options))
     status = application.exec()

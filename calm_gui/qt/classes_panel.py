@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QInputDialog,
     QLabel,
     QLineEdit,
     QMenu,
@@ -19,7 +20,7 @@ from calm_gui.qt.hierarchy_view import HierarchyView
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import icon
 from calm_gui.qt.predicted_view import PredictedView
-from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.expression import Expression, class_key, smallest_node
 from calm_gui.session.scene import Scene
 
 __all__ = ["ClassesPanel"]
@@ -57,7 +58,9 @@ class ClassesPanel(QFrame):
         self._sets.setToolTip("Predicted class, its superset, runner-up, everything else, siblings")
         self._sets.setAccessibleName("Ready-made sets")
         self._sets.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._sets.setMenu(self._ready_made())
+        ready = QMenu(self)
+        ready.aboutToShow.connect(lambda: self._fill_ready_made(ready))
+        self._sets.setMenu(ready)
 
         self.tree = HierarchyView()
         self.predicted = PredictedView()
@@ -127,6 +130,39 @@ class ClassesPanel(QFrame):
             if scene.lead_class is not None and scene.hierarchy is not None:
                 self.tree.reveal(class_key(scene.lead_class, scene.classes))
 
+    def reveal_target(self) -> None:
+        """Show the smallest group that holds the target."""
+        scene = self._hub.scene
+        if scene.hierarchy is not None and (key := smallest_node(scene.target, scene.hierarchy)):
+            self._reveal(key)
+
+    def reveal_predicted(self) -> None:
+        """Show the most probable class."""
+        scene = self._hub.scene
+        if scene.explanation is not None:
+            self._reveal(class_key(scene.explanation.top(1)[0][0], scene.classes))
+
+    def reveal_truth(self) -> None:
+        """Show the class that ground truth names."""
+        scene = self._hub.scene
+        if scene.state.picture and (index := self._workspace.true_class(scene.state.picture)) is not None:
+            self._reveal(class_key(index, scene.classes))
+
+    def _reveal(self, key: str) -> None:
+        self.search.clear()
+        self.apply_search()
+        self.tabs.setCurrentWidget(self.tree)
+        self.tree.reveal(key)
+        self.tree.setFocus()
+
+    def keep_target(self) -> None:
+        """Ask for a name and keep the target under it."""
+        scene = self._hub.scene
+        target = scene.state.selection.target
+        name, accepted = QInputDialog.getText(self, "Keep the target", "Name", text=scene.name(target))
+        if accepted and name.strip():
+            self._workspace.keep_set(name.strip(), target)
+
     def apply_search(self) -> None:
         """Search for what the field holds, now."""
         self._typing.stop()
@@ -151,8 +187,8 @@ class ClassesPanel(QFrame):
         self.search.setFocus()
         self.search.selectAll()
 
-    def _ready_made(self) -> QMenu:
-        menu = QMenu(self)
+    def _fill_ready_made(self, menu: QMenu) -> None:
+        menu.clear()
         target, contrast = self._workspace.set_target, self._workspace.set_contrast
         for title, key, setter in (
             ("A: predicted class", "@predicted", target),
@@ -162,7 +198,13 @@ class ClassesPanel(QFrame):
             ("B: siblings of A", "@siblings", contrast),
         ):
             menu.addAction(title).triggered.connect(lambda _=False, k=key, s=setter: s(Expression.of(k)))
-        return menu
+        menu.addSeparator()
+        menu.addAction("Keep the target…").triggered.connect(self.keep_target)
+        for kept in self._workspace.state.named_sets:
+            own = menu.addMenu(kept.name)
+            own.addAction("is the target A").triggered.connect(lambda _=False, e=kept: target(e))
+            own.addAction("is the contrast B").triggered.connect(lambda _=False, e=kept: contrast(e))
+            own.addAction("Forget it").triggered.connect(lambda _=False, e=kept: self._workspace.forget_set(e.name))
 
     def _show_menu(self, key: str, position: QPoint) -> None:
         workspace, selection = self._workspace, self._workspace.state.selection

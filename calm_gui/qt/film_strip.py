@@ -1,18 +1,22 @@
-"""The open pictures as a row of thumbnails."""
+"""The open pictures as a row of thumbnails, with a filter and marks of right and wrong."""
 
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QIcon, QImageReader, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImageReader, QKeyEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
+    QHBoxLayout,
+    QLineEdit,
     QListView,
     QListWidget,
     QListWidgetItem,
     QVBoxLayout,
+    QWidget,
 )
 
+from calm_gui.core.classes import fold_text
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.scene import Scene
@@ -23,20 +27,12 @@ _SIDE = 56
 _MOST_PIXELS = 100_000_000
 
 
-class FilmStrip(QListWidget):
-    """Thumbnails, made one at a time while nothing else happens.
-
-    Attributes
-    ----------
-    frame : QFrame
-        What to put into a layout; hidden where there is only one picture.
-    """
+class _Thumbnails(QListWidget):
+    """The row itself; arrow keys change the picture."""
 
     def __init__(self, hub: Hub) -> None:
         super().__init__()
-        self._hub = hub
-        self._pictures: tuple[str, ...] = ()
-        self._todo: list[int] = []
+        self._workspace = hub.workspace
         self.setAccessibleName("Open pictures")
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
@@ -48,15 +44,46 @@ class FilmStrip(QListWidget):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUniformItemSizes(True)
-        self.frame = QFrame()
-        self.frame.setObjectName("film")
-        inside = QVBoxLayout(self.frame)
-        inside.setContentsMargins(6, 3, 6, 0)
-        inside.addWidget(self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        self._workspace.show_picture(self.currentRow())
+
+
+class FilmStrip(QFrame):
+    """Thumbnails, made one at a time while nothing else happens.
+
+    Right and wrong are marked where ground truth is known and the picture was explained.
+    """
+
+    def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("film")
+        self._hub = hub
+        self._workspace = hub.workspace
+        self._pictures: tuple[str, ...] = ()
+        self._todo: list[int] = []
+        self._plain: dict[int, QPixmap] = {}
+        self._marks: dict[int, bool | None] = {}
+        self.list = _Thumbnails(hub)
+        self.list.clicked.connect(self._on_click)
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("file or predicted class")
+        self.filter.setAccessibleName("Filter pictures by file name or predicted class")
+        self.filter.setToolTip("Filter by file name or predicted class; View > Predict all finds the classes")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setFixedWidth(150)
+        self.filter.textChanged.connect(lambda _: self._apply_filter())
+        row = QHBoxLayout()
+        row.addWidget(self.list, 1)
+        side = QVBoxLayout()
+        side.addWidget(self.filter, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addLayout(side)
+        row.setContentsMargins(6, 3, 6, 0)
+        self.setLayout(row)
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._make_one)
-        self.clicked.connect(self._on_click)
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
@@ -64,27 +91,70 @@ class FilmStrip(QListWidget):
         """Show a scene's pictures."""
         pictures = scene.state.pictures
         if pictures != self._pictures:
-            self._pictures = pictures
-            self.clear()
-            blank = QPixmap(_SIDE, _SIDE)
-            blank.fill(QColor(current_theme().bar))
-            for path in pictures:
-                item = QListWidgetItem(QIcon(blank), "")
-                item.setToolTip(path)
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, Path(path).name)
-                self.addItem(item)
-            self._todo = list(range(len(pictures)))
-            self._timer.start()
-        if scene.state.current >= 0 and self.currentRow() != scene.state.current:
-            self.setCurrentRow(scene.state.current)
-        self.frame.setVisible(len(pictures) > 1)
+            self._fill(pictures)
+        if scene.state.current >= 0 and self.list.currentRow() != scene.state.current:
+            self.list.setCurrentRow(scene.state.current)
+        self.setVisible(len(pictures) > 1)
+        self._mark(scene)
+
+    def _fill(self, pictures: tuple[str, ...]) -> None:
+        self._pictures = pictures
+        self._plain, self._marks = {}, {}
+        self.list.clear()
+        blank = QPixmap(_SIDE, _SIDE)
+        blank.fill(QColor(current_theme().bar))
+        for path in pictures:
+            item = QListWidgetItem(QIcon(blank), "")
+            item.setToolTip(path)
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, Path(path).name)
+            self.list.addItem(item)
+        self._todo = list(range(len(pictures)))
+        self._timer.start()
+
+    def _verdict(self, row: int, scene: Scene) -> bool | None:
+        """Whether the prediction is right; None where that isn't known."""
+        picture = self._pictures[row]
+        predicted = self._workspace.predictions.get((picture, scene.state.selection.checkpoint))
+        true = self._workspace.true_class(picture)
+        return None if predicted is None or true is None else predicted[0] == true
+
+    def _mark(self, scene: Scene) -> None:
+        for row in range(len(self._pictures)):
+            verdict = self._verdict(row, scene)
+            if verdict != self._marks.get(row):
+                self._marks[row] = verdict
+                self._show_icon(row)
+        self._apply_filter()
+
+    def _show_icon(self, row: int) -> None:
+        plain, item, verdict = self._plain.get(row), self.list.item(row), self._marks.get(row)
+        if plain is None or item is None:
+            return
+        marked = QPixmap(plain)
+        if verdict is not None:
+            theme = current_theme()
+            painter = QPainter(marked)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setBrush(QColor(theme.good if verdict else theme.bad))
+            painter.setPen(QColor("#ffffff"))
+            painter.drawEllipse(2, 2, 14, 14)
+            painter.drawText(2, 2, 14, 14, int(Qt.AlignmentFlag.AlignCenter), "✓" if verdict else "✗")
+            painter.end()
+        item.setIcon(QIcon(marked))
+
+    def _apply_filter(self) -> None:
+        needle = fold_text(self.filter.text())
+        scene = self._hub.scene
+        for row, picture in enumerate(self._pictures):
+            words = Path(picture).name
+            if predicted := self._workspace.predictions.get((picture, scene.state.selection.checkpoint)):
+                words += " " + scene.classes[predicted[0]].name
+            hidden = bool(needle) and needle not in fold_text(words)
+            if self.list.isRowHidden(row) != hidden:
+                self.list.setRowHidden(row, hidden)
 
     def _on_click(self, index: QModelIndex) -> None:
-        self._hub.workspace.show_picture(index.row())
-
-    def keyPressEvent(self, event: object) -> None:
-        super().keyPressEvent(event)  # type: ignore[arg-type]
-        self._hub.workspace.show_picture(self.currentRow())
+        self._workspace.show_picture(index.row())
 
     def _make_one(self) -> None:
         if not self._todo:
@@ -95,11 +165,11 @@ class FilmStrip(QListWidget):
         reader.setDecideFormatFromContent(True)
         reader.setAutoTransform(True)
         size = reader.size()
-        item = self.item(row)
-        if not size.isValid() or size.width() * size.height() > _MOST_PIXELS or item is None:
+        if not size.isValid() or size.width() * size.height() > _MOST_PIXELS:
             return
         side = int(_SIDE * self.devicePixelRatioF())
         reader.setScaledSize(size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
         image = reader.read()
         if not image.isNull():
-            item.setIcon(QIcon(QPixmap.fromImage(image)))
+            self._plain[row] = QPixmap.fromImage(image)
+            self._show_icon(row)

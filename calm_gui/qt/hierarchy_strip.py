@@ -9,6 +9,7 @@ from calm_gui.core.geometry import interpolate
 from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.probability_delegate import probability_text
+from calm_gui.qt.strip_plot import StripPlot
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.colormap import premultiplied_table
 from calm_gui.render.scale import Scale, fit_scale
@@ -156,6 +157,11 @@ class HierarchyStrip(QFrame):
         self._own = QCheckBox("own scales")
         self._own.setToolTip("Each step on its own scale instead of the whole picture's")
         self._own.toggled.connect(lambda _: self.show_scene(self._hub.scene))
+        self._plotted = QCheckBox("plot")
+        self._plotted.setToolTip("p and area against the steps")
+        self.plot = StripPlot()
+        self.plot.hide()
+        self._plotted.toggled.connect(self.plot.setVisible)
         self.row = _StepRow()
         self.row.chosen.connect(lambda key: hub.workspace.set_target(Expression.of(key)))
         scroll = QScrollArea()
@@ -168,12 +174,14 @@ class HierarchyStrip(QFrame):
         head.setSpacing(10)
         head.addWidget(heading)
         head.addWidget(self._suggestion, 1)
+        head.addWidget(self._plotted)
         head.addWidget(self._own)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 5, 8, 2)
         layout.setSpacing(2)
         layout.addLayout(head)
         layout.addWidget(scroll)
+        layout.addWidget(self.plot)
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
@@ -185,3 +193,4 @@ class HierarchyStrip(QFrame):
         words = f"suggested superset: {suggested} (paper's table)" if suggested else "from the class up to everything"
         self._suggestion.setText(words)
         self.row.show_steps(scene, self._own.isChecked())
+        self.plot.show_steps(scene.strip)

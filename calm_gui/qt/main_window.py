@@ -1,67 +1,48 @@
-"""The window: lays out the panels and wires actions to the workspace."""
+"""The window: lays out the panels, and wires commands to the workspace."""
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QDialog,
-    QFileDialog,
     QFrame,
     QLabel,
     QLineEdit,
     QMainWindow,
-    QMenu,
     QSplitter,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.errors import CalmError
-from calm_gui.qt.about import AboutDialog
-from calm_gui.qt.actions import Command, add_menus, add_tool_bar
+from calm_gui.core.explanation import Map
+from calm_gui.core.threshold import component_boxes
+from calm_gui.qt.actions import add_menus, add_recent_menus, add_tool_bar, apply_shortcuts
 from calm_gui.qt.classes_panel import ClassesPanel
+from calm_gui.qt.commands import TOOL_BAR, window_commands
 from calm_gui.qt.cursor_line import cursor_text
 from calm_gui.qt.elided_label import ElidedLabel
+from calm_gui.qt.file_actions import FileActions
 from calm_gui.qt.film_strip import FilmStrip
 from calm_gui.qt.hierarchy_strip import HierarchyStrip
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import application_icon
 from calm_gui.qt.ledger_bar import LedgerBar
+from calm_gui.qt.map_canvas import Tool
 from calm_gui.qt.message_bar import MessageBar
 from calm_gui.qt.pane_grid import PaneGrid
-from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.region_panel import RegionPanel
 from calm_gui.qt.settings import Settings
-from calm_gui.qt.theme import DARK, LIGHT, apply_theme, current_theme
+from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.view_panel import ViewPanel
 from calm_gui.session.ledger import sentence
-from calm_gui.session.scene import Scene
-from calm_gui.session.state import Pane, default_panes
+from calm_gui.session.scene import Scene, chosen_cells
+from calm_gui.session.state import MAX_PANES
 
 __all__ = ["MainWindow"]
 
-CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".tar", ".ckpt")
-
-TOOL_BAR = (
-    *("!open", "!checkpoint", "", "previous", "next", "", "undo", "redo", ""),
-    *("fit", "box", "lasso", "", "!export"),
-)
-
-LAYOUTS: dict[str, tuple[Pane, ...]] = {
-    "&One pane": (Pane("attribution"),),
-    "&Four readings": default_panes(),
-    "Figure &1: A, B, A − B": (Pane("attribution"), Pane("attribution", "contrast"), Pane("counterfactual")),
-    "Figure &3: all readings": (
-        Pane("picture"),
-        Pane("attribution"),
-        Pane("conditional"),
-        Pane("saliency"),
-        Pane("attribution", "superset"),
-        Pane("counterfactual"),
-    ),
-}
+_TOOLS: dict[str, Tool] = {"box": "box", "lasso": "polygon", "brush": "brush"}
 
 
 class MainWindow(QMainWindow):
@@ -77,6 +58,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.hub = hub
         self.workspace = hub.workspace
+        self.files = FileActions(self, hub, settings)
         self._settings = settings
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
@@ -84,12 +66,15 @@ class MainWindow(QMainWindow):
         self.classes = ClassesPanel(hub)
         self.panes = PaneGrid(hub)
         self.view = ViewPanel(hub)
+        self.regions = RegionPanel(hub)
         self.strip = HierarchyStrip(hub)
         self.ledger = LedgerBar(hub)
         self.film = FilmStrip(hub)
         self.messages = MessageBar()
         self._lay_out()
-        self.actions_by_name = add_menus(self, self._commands())
+        self.actions_by_name = add_menus(self, window_commands(self))
+        add_recent_menus(self, settings, self.files.open)
+        apply_shortcuts(self.actions_by_name, settings)
         add_tool_bar(self, self.actions_by_name, TOOL_BAR)
         self._cursor = ElidedLabel()
         self._device = QLabel()
@@ -112,88 +97,32 @@ class MainWindow(QMainWindow):
         column.setSpacing(8)
         column.addWidget(self.messages)
         column.addWidget(self.panes, 1)
-        column.addWidget(self.strip)
-        column.addWidget(self.ledger)
-        column.addWidget(self.film.frame)
+        for below in (self.strip, self.ledger, self.film):
+            column.addWidget(below)
+        self.side = QTabWidget()
+        self.side.setDocumentMode(True)
+        self.side.addTab(self.view, "View")
+        self.side.addTab(self.regions, "Regions")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setHandleWidth(8)
-        self.splitter.setChildrenCollapsible(True)
-        for widget, stretch in ((self.classes, 0), (middle, 1), (self.view, 0)):
+        for widget, stretch in ((self.classes, 0), (middle, 1), (self.side, 0)):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(self.splitter.count() - 1, stretch)
             widget.setMinimumWidth(160 if stretch == 0 else 240)
-        self.splitter.setSizes([410, 810, 210])
+        self.splitter.setSizes([410, 810, 220])
         frame = QFrame()
         outer = QVBoxLayout(frame)
         outer.setContentsMargins(8, 2, 8, 2)
         outer.addWidget(self.splitter)
         self.setCentralWidget(frame)
 
-    def _commands(self) -> dict[str, list[Command | None]]:
-        w = self.workspace
-        return {
-            "&File": [
-                Command("open", "&Open picture…", self.open_pictures, "Ctrl+O", "open", "Open pictures"),
-                Command("folder", "Open &folder…", self.open_folder, "Ctrl+Shift+O"),
-                Command("samples", "Open &sample pictures", lambda: w.open_pictures(sample_pictures())),
-                Command("recent", "Recent pict&ures…", lambda: self._show_recent("pictures")),
-                None,
-                Command("checkpoint", "Open &checkpoint…", self.open_checkpoint, "Ctrl+K", "checkpoint"),
-                Command("bundled", "&Bundled checkpoints…", self._show_bundled),
-                Command("recent_checkpoints", "Recent chec&kpoints…", lambda: self._show_recent("checkpoints")),
-                None,
-                Command("export", "&Export figure…", self.export, "Ctrl+S", "export", "Save what the panes show"),
-                Command("numbers", "Export &numbers…", self.export_numbers, "Ctrl+Shift+S"),
-                None,
-                Command("quit", "&Quit", self.close, "Ctrl+Q"),
-            ],
-            "&Edit": [
-                Command("undo", "&Undo", w.store.undo, "Ctrl+Z", "undo"),
-                Command("redo", "&Redo", w.store.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo"),
-                None,
-                Command("swap", "&Exchange target and contrast", w.swap, "Ctrl+E", "swap"),
-                Command("parent", "To the &larger group", lambda: w.climb(up=True), "Alt+Up"),
-                Command("child", "To the &smaller group", lambda: w.climb(up=False), "Alt+Down"),
-                None,
-                Command("copy_picture", "&Copy pane as picture", self.copy_picture, "Ctrl+C"),
-                Command("copy_sentence", "Copy &sentence", self.copy_sentence, "Ctrl+Shift+C"),
-            ],
-            "&View": [
-                Command("previous", "&Previous picture", lambda: w.step_picture(-1), "Ctrl+Left; PgUp", "previous"),
-                Command("next", "&Next picture", lambda: w.step_picture(1), "Ctrl+Right; PgDown", "next"),
-                None,
-                Command("fit", "&Fit picture", w.reset_view, "Ctrl+0", "fit"),
-                Command("zoom_in", "Zoom &in", lambda: self._zoom(1.25), "Ctrl++; Ctrl+="),
-                Command("zoom_out", "Zoom &out", lambda: self._zoom(0.8), "Ctrl+-"),
-                Command("actual", "One pixel &to one", self._zoom_to_pixels, "Ctrl+1"),
-                None,
-                Command("box", "&Rectangle region", self._box_tool, "Ctrl+R", "rectangle", checked=False),
-                Command("lasso", "&Lasso region", self._lasso_tool, "Ctrl+L", "lasso", checked=False),
-                Command("clear_regions", "&Forget the regions", self._clear_regions, "Ctrl+Shift+R"),
-                None,
-                Command("theme", "&Dark", self._set_dark, "Ctrl+D", checked=current_theme() is DARK),
-                Command("full_screen", "F&ull screen", self._set_full_screen, "F11", checked=False),
-            ],
-            "&Panes": [
-                *(
-                    Command(f"layout_{i}", title, lambda panes=panes: w.set_panes(panes), f"Ctrl+Alt+{i}")
-                    for i, (title, panes) in enumerate(LAYOUTS.items(), start=1)
-                ),
-                None,
-                Command("add_pane", "&Add pane", w.add_pane, "Ctrl+T"),
-                Command("close_pane", "&Close pane", lambda: w.close_pane(w.state.active), "Ctrl+W"),
-                Command("next_pane", "&Next pane", self._next_pane, "F6"),
-                None,
-                *(
-                    Command(f"reading_{r}", n, lambda r=r: w.change_pane(w.state.active, reading=r), f"Alt+{i}")
-                    for i, (r, n) in enumerate(READING_NAMES.items(), start=1)
-                ),
-            ],
-            "&Help": [
-                Command("keys", "&Keys", self._show_keys, "F1"),
-                Command("about", "&About calm-gui", lambda: self._run(AboutDialog(self))),
-            ],
-        }
+    def restore(self) -> None:
+        """Take the size and the panels' widths of the last time."""
+        geometry, widths = self._settings.text("geometry"), self._settings.text("widths")
+        if geometry:
+            self.restoreGeometry(QByteArray.fromBase64(geometry.encode("ascii", "ignore")))
+        if widths:
+            self.splitter.restoreState(QByteArray.fromBase64(widths.encode("ascii", "ignore")))
 
     # State down
 
@@ -201,7 +130,6 @@ class MainWindow(QMainWindow):
         picture = scene.state.picture
         checkpoint = Path(scene.state.selection.checkpoint).stem
         self.setWindowTitle(f"{Path(picture).name} — {checkpoint} — calm-gui" if picture else "calm-gui")
-        self.setWindowFilePath(picture or "")
         self._cursor.setText(self._resting())
         parts = [checkpoint]
         if model := self.workspace.models.get(scene.state.selection.checkpoint):
@@ -209,17 +137,22 @@ class MainWindow(QMainWindow):
         if self.workspace.forward_ms is not None:
             parts.append(f"explained in {self.workspace.forward_ms:.0f} ms")
         self._device.setText(" · ".join(parts))
-        store, state = self.workspace.store, scene.state
+        store, state, shown = self.workspace.store, scene.state, scene.active.shown
         for name, on in (
             ("undo", store.can_undo),
             ("redo", store.can_redo),
             ("previous", state.current > 0),
             ("next", 0 <= state.current < len(state.pictures) - 1),
             ("export", scene.explanation is not None),
-            ("numbers", scene.explanation is not None),
+            ("numbers", isinstance(shown, Map)),
+            ("values", isinstance(shown, Map)),
+            ("copy_boxes", isinstance(shown, Map) and state.view.threshold.kind != "none"),
             ("clear_regions", bool(state.regions_here())),
             ("close_pane", len(state.panes) > 1),
-            ("add_pane", len(state.panes) < 6),
+            ("add_pane", len(state.panes) < MAX_PANES),
+            ("annotate", scene.hierarchy is not None),
+            ("save_hierarchy", scene.hierarchy is not None),
+            ("show_truth", bool(picture) and self.workspace.true_class(picture or "") is not None),
         ):
             self.actions_by_name[name].setEnabled(on)
 
@@ -228,137 +161,99 @@ class MainWindow(QMainWindow):
         place = f"picture {state.current + 1} of {len(state.pictures)} · " if len(state.pictures) > 1 else ""
         return place + self.workspace.status
 
-    # Intents up
-
-    def open_pictures(self) -> None:
-        """Ask for pictures and open them."""
-        paths, _ = QFileDialog.getOpenFileNames(self, "Open pictures", self._settings.text("folder"))
-        if paths:
-            self._open(paths)
-
-    def open_folder(self) -> None:
-        """Ask for a folder and open its pictures."""
-        path = QFileDialog.getExistingDirectory(self, "Open a folder of pictures", self._settings.text("folder"))
-        if path:
-            self._open([path])
-
-    def open_checkpoint(self) -> None:
-        """Ask for a checkpoint and open it."""
-        patterns = " ".join(f"*{suffix}" for suffix in CHECKPOINT_SUFFIXES)
-        path, _ = QFileDialog.getOpenFileName(
-            self,
-            "Open a checkpoint",
-            self._settings.text("checkpoint folder"),
-            f"Checkpoints ({patterns});;All files (*)",
-        )
-        if path:
-            self._open([path])
-
-    def _open(self, paths: list[str]) -> None:
-        """Open whatever these are: checkpoints by their ending, the rest as pictures."""
-        checkpoints = [path for path in paths if path.lower().endswith(CHECKPOINT_SUFFIXES)]
-        pictures = [path for path in paths if path not in checkpoints]
-        if checkpoints:
-            self._settings.set("checkpoint folder", str(Path(checkpoints[0]).parent))
-            self._settings.add_recent("checkpoints", checkpoints[0])
-            self.workspace.open_checkpoint(checkpoints[0])
-        if pictures:
-            self._settings.set("folder", str(Path(pictures[0]).parent))
-            self._settings.add_recent("pictures", pictures[0])
-            self.workspace.open_pictures(pictures)
-
-    def export(self) -> None:
-        """Ask for a place and save what the panes show."""
-        from calm_gui.qt.export_dialog import ExportDialog
-
-        self._run(ExportDialog(self.hub, self._settings, self))
-
-    def export_numbers(self) -> None:
-        """Ask for a place and save the active pane's map as numbers."""
-        from calm_gui.qt.export_dialog import numbers_of
-
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
-        path, _ = QFileDialog.getSaveFileName(self, "Export numbers", start, "NumPy (*.npz)")
-        if path:
-            try:
-                numbers_of(self.hub.scene).save(path if Path(path).suffix else f"{path}.npz")
-            except CalmError as error:
-                self.workspace.complain(str(error))
+    # Commands
 
     def copy_picture(self) -> None:
         """Put the active pane on the clipboard as it is seen."""
-        pane = self.panes.panes[self.workspace.state.active]
-        QGuiApplication.clipboard().setPixmap(pane.canvas.grab())
+        QGuiApplication.clipboard().setPixmap(self.panes.panes[self.workspace.state.active].canvas.grab())
         self.statusBar().showMessage("copied", 2000)
 
     def copy_sentence(self) -> None:
         """Put the ledger's sentence on the clipboard."""
         QGuiApplication.clipboard().setText(sentence(self.hub.scene))
 
-    def _show_recent(self, kind: str) -> None:
-        menu = QMenu(self)
-        for path in self._settings.recent(kind):
-            menu.addAction(path).triggered.connect(lambda _=False, p=path: self._open([p]))
-        if menu.isEmpty():
-            menu.addAction("nothing yet").setEnabled(False)
-        menu.exec(self.mapToGlobal(self.rect().topLeft()))
+    def copy_boxes(self) -> None:
+        """Put the boxes of the active pane's threshold on the clipboard: x0 y0 x1 y1, a line each."""
+        shown = self.hub.scene.active.shown
+        cells = chosen_cells(shown, self.workspace.state.view.threshold) if isinstance(shown, Map) else None
+        if isinstance(shown, Map) and cells is not None:
+            boxes = component_boxes(cells, shown.geometry)
+            lines = [f"{box.x0:.2f} {box.y0:.2f} {box.x1:.2f} {box.y1:.2f}" for box in boxes]
+            QGuiApplication.clipboard().setText("\n".join(lines))
 
-    def _show_bundled(self) -> None:
-        menu = QMenu(self)
-        for name, path in bundled_checkpoints().items():
-            menu.addAction(name).triggered.connect(lambda _=False, p=path: self.workspace.open_checkpoint(p))
-        menu.exec(self.mapToGlobal(self.rect().topLeft()))
-
-    def _zoom(self, factor: float) -> None:
+    def zoom(self, factor: float) -> None:
+        """Zoom all panes about their middle."""
         self.panes.panes[self.workspace.state.active].canvas.zoom_by(factor)
 
-    def _zoom_to_pixels(self) -> None:
-        canvas = self.panes.panes[self.workspace.state.active].canvas
-        explanation = self.hub.scene.active.explanation
+    def zoom_to_pixels(self) -> None:
+        """Show each pixel of the picture as one of the screen."""
+        canvas, explanation = self.panes.panes[self.workspace.state.active].canvas, self.hub.scene.active.explanation
         if explanation is not None:
             shown = canvas.picture_rect().width() * canvas.devicePixelRatioF()
             canvas.zoom_by(explanation.geometry.picture[0] / shown)
 
-    def _box_tool(self, on: bool) -> None:
+    def use_tool(self, tool: Tool, on: bool) -> None:
+        """Let dragging draw regions, or pan again."""
         if on:
-            self.actions_by_name["lasso"].setChecked(False)
-        self.panes.set_tool("box" if on else "pan")
+            for name, other in _TOOLS.items():
+                if other != tool:
+                    self.actions_by_name[name].setChecked(False)
+            self.side.setCurrentWidget(self.regions)
+        active: Tool = next((t for name, t in _TOOLS.items() if self.actions_by_name[name].isChecked()), "pan")
+        self.panes.set_tool(active)
 
-    def _lasso_tool(self, on: bool) -> None:
-        if on:
-            self.actions_by_name["box"].setChecked(False)
-        self.panes.set_tool("polygon" if on else "pan")
-
-    def _clear_regions(self) -> None:
+    def clear_regions(self) -> None:
+        """Forget the regions of the current picture."""
         state = self.workspace.state
         self.workspace.store.update(regions=tuple(r for r in state.regions if r.picture != state.picture))
 
-    def _set_dark(self, on: bool) -> None:
+    def set_dark(self, on: bool) -> None:
+        """Change between the light and the dark theme."""
         apply_theme(DARK if on else LIGHT)
         self._settings.set("theme", "dark" if on else "light")
         self.hub.scene_changed.emit(self.hub.scene)
 
-    def _set_full_screen(self, on: bool) -> None:
-        self.setWindowState(
-            self.windowState() | Qt.WindowState.WindowFullScreen
-            if on
-            else self.windowState() & ~Qt.WindowState.WindowFullScreen
-        )
+    def set_full_screen(self, on: bool) -> None:
+        """Fill the screen, or not."""
+        full = Qt.WindowState.WindowFullScreen
+        self.setWindowState(self.windowState() | full if on else self.windowState() & ~full)
 
-    def _next_pane(self) -> None:
+    def next_pane(self) -> None:
+        """Let the View panel speak of the next pane."""
         state = self.workspace.state
         self.workspace.activate((state.active + 1) % len(state.panes))
 
-    def _show_keys(self) -> None:
+    def show_values(self) -> None:
+        """Show the active map's values as a table."""
+        from calm_gui.qt.values_dialog import ValuesDialog
+
+        content = self.hub.scene.active
+        if isinstance(content.shown, Map):
+            self.files.run(ValuesDialog(content.shown, content.title, self))
+
+    def show_checkpoint(self) -> None:
+        """Show what the checkpoint is and where it computes."""
+        from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+
+        self.files.run(CheckpointDialog(self.hub, self))
+
+    def annotate(self) -> None:
+        """Annotate supersets, beginning with the table at hand."""
+        from calm_gui.qt.annotation_dialog import AnnotationDialog
+
+        self.files.run(AnnotationDialog(self.hub, parent=self))
+
+    def match_classes(self) -> None:
+        """Match classes to WordNet's nouns."""
+        from calm_gui.qt.matching_dialog import MatchingDialog
+
+        self.files.run(MatchingDialog(self.hub, self))
+
+    def show_keys(self) -> None:
+        """Show all keys, and let them be changed."""
         from calm_gui.qt.keys_dialog import KeysDialog
 
-        self._run(KeysDialog(self.actions_by_name, self))
-
-    @staticmethod
-    def _run(dialog: QDialog) -> None:
-        """Show a dialog until it's closed, and forget it."""
-        dialog.exec()
-        dialog.deleteLater()
+        self.files.run(KeysDialog(self.actions_by_name, self._settings, self))
 
     # Events
 
@@ -380,12 +275,14 @@ class MainWindow(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:
         paths = [QUrl(url).toLocalFile() for url in event.mimeData().urls()]
-        self._open([path for path in paths if path])
+        self.files.open([path for path in paths if path])
 
     def closeEvent(self, event: QCloseEvent) -> None:
         application = QApplication.instance()
         if application is not None:
             application.removeEventFilter(self)
+        self._settings.set("geometry", self.saveGeometry().toBase64().toStdString())
+        self._settings.set("widths", self.splitter.saveState().toBase64().toStdString())
         self.hide()
         self.workspace.close()
         super().closeEvent(event)

@@ -29,8 +29,10 @@ from calm_gui.session.state import RegionShape, View
 
 __all__ = ["MapCanvas", "Tool"]
 
-Tool = Literal["pan", "box", "polygon"]
+Tool = Literal["pan", "box", "polygon", "brush"]
 MAX_ZOOM = 64.0
+_BRUSH = 12.0
+"""Radius of the brush on the screen."""
 
 
 class MapCanvas(QWidget):
@@ -44,14 +46,14 @@ class MapCanvas(QWidget):
         Picture coordinates of a click without movement.
     moved : float, (float, float)
         A new zoom and centre.
-    drawn : str, object
-        A region was drawn: its kind and its points.
+    drawn : str, object, float
+        A region was drawn: its kind, its points, and the brush's radius in pixels of the picture.
     """
 
     hovered = Signal(object)
     clicked = Signal(float, float)
     moved = Signal(float, object)
-    drawn = Signal(str, object)
+    drawn = Signal(str, object, float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -317,14 +319,27 @@ class MapCanvas(QWidget):
         accent = QColor(current_theme().accent)
         for shape in self._regions:
             points = [self.from_picture(x, y) for x, y in shape.points]
-            self._outline(painter, shape.kind, points, accent)
+            self._outline(painter, shape.kind, points, accent, self._on_screen(shape.radius))
             corner = QPointF(min(p.x() for p in points), min(p.y() for p in points))
             self._label(painter, corner, shape.name, accent)
         if self._stroke:
-            self._outline(painter, self.tool, [self.from_picture(x, y) for x, y in self._stroke], accent)
+            points = [self.from_picture(x, y) for x, y in self._stroke]
+            self._outline(painter, self.tool, points, accent, _BRUSH)
+
+    def _on_screen(self, length: float) -> float:
+        size = self._picture_size
+        return length * self.picture_rect().width() / size[0] if size else 0.0
 
     @staticmethod
-    def _outline(painter: QPainter, kind: str, points: list[QPointF], colour: QColor) -> None:
+    def _outline(painter: QPainter, kind: str, points: list[QPointF], colour: QColor, radius: float) -> None:
+        if kind == "brush":
+            soft = QColor(colour.red(), colour.green(), colour.blue(), 110)
+            pen = QPen(soft, 2 * radius)
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            painter.setPen(pen)
+            painter.drawPolyline(QPolygonF(points))
+            return
         painter.setBrush(QColor(colour.red(), colour.green(), colour.blue(), 30))
         for pen in (QPen(QColor(0, 0, 0, 150), 3), QPen(colour, 1.6)):
             painter.setPen(pen)
@@ -367,6 +382,11 @@ class MapCanvas(QWidget):
         painter.drawRoundedRect(box, 5, 5)
         painter.setPen(QColor(theme.text))
         painter.drawText(area, flags, text)
+
+    def _brush_radius(self) -> float:
+        """In pixels of the picture: the same on the screen at every zoom."""
+        size = self._picture_size
+        return _BRUSH * size[0] / self.picture_rect().width() if size else 0.0
 
     # Mouse
 
@@ -429,7 +449,7 @@ class MapCanvas(QWidget):
         still = (event.position() - self._pressed).manhattanLength() < 4
         stroke, self._stroke, self._pressed = self._stroke, [], None
         if stroke and not still and len(stroke) >= (2 if self.tool == "box" else 3):
-            self.drawn.emit(self.tool, tuple(stroke))
+            self.drawn.emit(self.tool, tuple(stroke), self._brush_radius())
         elif still and (point := self.to_picture(event.position())):
             self.clicked.emit(*point)
         self.update()

@@ -109,7 +109,9 @@ class PaneWidget(QFrame):
                 self._check.setStyleSheet(f"color: {colour}; font-weight: 700;")
         view = scene.state.view
         here = content.pane.picture in (None, scene.state.picture)
-        self.canvas.show_content(content, view, scene.state.regions_here() if here else ())
+        picture = content.pane.picture or scene.state.picture
+        truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()
+        self.canvas.show_content(content, view, scene.state.regions_here() if here else (), truth)
         table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
         self.bar.show_scale(content.scale, table)
         if self.property("active") != active:

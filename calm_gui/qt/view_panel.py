@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from calm_gui.core.explanation import CamExplanation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.winner_legend import WinnerLegend
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Threshold
@@ -53,6 +54,7 @@ class ViewPanel(QScrollArea):
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._hub = hub
         self._workspace = hub.workspace
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -106,6 +108,8 @@ class ViewPanel(QScrollArea):
         self.winner_depth.setToolTip("Depth of the groups that compete: the longest path from the root")
         self.winner_depth.valueChanged.connect(lambda value: self._workspace.update_view(depth=value))
         self._layout.addWidget(self.winner_depth)
+        self.legend = WinnerLegend(self._hub)
+        self._layout.addWidget(self.legend)
 
     def _add_scale(self) -> None:
         self._heading("Scale")
@@ -199,6 +203,7 @@ class ViewPanel(QScrollArea):
         self.winner_depth.setVisible(pane.reading == "winner")
         self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
         self.winner_depth.setValue(view.depth)
+        self.legend.show_scene(scene)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)

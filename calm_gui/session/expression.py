@@ -11,7 +11,7 @@ from calm_gui.core.explanation import AnyExplanation, resolve
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import ClassLookupError
 
-__all__ = ["SPECIAL", "Expression", "Term", "class_key", "evaluate", "term_name"]
+__all__ = ["SPECIAL", "Expression", "Term", "class_key", "evaluate", "smallest_node", "term_name"]
 
 SPECIAL = {
     "@predicted": "predicted class",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import READINGS, AnyExplanation, Explanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.core.region import Region, region_from_polygon
+from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, min_max_level
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.model.info import CheckpointInfo
@@ -401,6 +401,8 @@ def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:
     if shape.kind == "box":
         (x0, y0), (x1, y1) = shape.points
         return explanation.region_from_box(x0, y0, x1, y1, shape.name)
+    if shape.kind == "brush":
+        return region_from_stroke(explanation.geometry, shape.points, shape.radius, shape.name)
     return region_from_polygon(explanation.geometry, shape.points, shape.name)
 
 

@@ -132,15 +132,18 @@ class RegionShape:
     name : str
     picture : str
         Key of the picture it is drawn on.
-    kind : {"box", "polygon"}
+    kind : {"box", "polygon", "brush"}
     points : tuple of (x, y)
-        Pixels of the upright picture: two corners of a box, or the corners of a polygon.
+        Pixels of the upright picture: two corners of a box, the corners of a polygon, or a brush's way.
+    radius : float
+        Of the brush, in pixels of the picture.
     """
 
     name: str
     picture: str
-    kind: Literal["box", "polygon"]
+    kind: Literal["box", "polygon", "brush"]
     points: tuple[tuple[float, float], ...]
+    radius: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, CheckpointError, PictureError
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.expression import Expression, class_key
@@ -16,6 +17,7 @@ from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import MAX_PANES, Pane, RegionShape, Selection, State, View
 from calm_gui.session.store import Store
+from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
@@ -28,7 +30,7 @@ PICTURE_SUFFIXES = frozenset(
 )
 """What counts as a picture when a folder is opened; a file that is named is opened whatever it is called."""
 
-_CACHE_BYTES = 512 * 2**20
+_CACHE_BYTES = 96 * 2**20
 _log = logging.getLogger(__name__)
 
 
@@ -70,6 +72,9 @@ class Workspace:
         What is being done, or the last thing that was.
     forward_ms : float or None
         Duration of the last forward pass.
+    truth : GroundTruth
+    predictions : dict of (picture, checkpoint) to (class index, p)
+        Of all pictures that were explained.
     """
 
     def __init__(
@@ -88,6 +93,8 @@ class Workspace:
         self.forward_ms: float | None = None
         self.failures: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str]] = set()
+        self.truth = GroundTruth()
+        self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
         self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
         self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
@@ -267,13 +274,17 @@ class Workspace:
         def done(result: "tuple[LoadedModel, AnyExplanation, float]") -> None:
             model, explanation, duration = result
             self._keep_model(checkpoint, model)
-            self._keep_explanation(pair, explanation)
+            if urgency < 2 or pair in self._wanted():
+                self._keep_explanation(pair, explanation)
+            self.predictions[pair] = explanation.top(1)[0]
             self.forward_ms = duration
             if pair in self._wanted():
                 notes = explanation.source.get("picture", {}).get("notes", ())
                 self.status = f"{Path(picture).name}" + (f" · {', '.join(notes)}" if notes else "")
                 self._changed()
                 self.compute()
+            elif urgency == 2:
+                self._changed()
 
         def failed(error: Exception) -> None:
             self.failures[pair] = _sentence(error)
@@ -415,18 +426,88 @@ class Workspace:
         """Let the View panel speak of another pane."""
         self.store.update(undoable=False, active=index)
 
-    def add_region(self, kind: str, points: Iterable[tuple[float, float]]) -> None:
+    def add_region(self, kind: str, points: Iterable[tuple[float, float]], radius: float = 0.0) -> None:
         """Mark a region on the current picture."""
         if self.state.picture is None:
             return
         taken = {region.name for region in self.state.regions_here()}
         name = next(f"region {i}" for i in range(1, len(taken) + 2) if f"region {i}" not in taken)
-        shape = RegionShape(name, self.state.picture, kind, tuple(points))  # type: ignore[arg-type]
+        shape = RegionShape(name, self.state.picture, kind, tuple(points), radius)  # type: ignore[arg-type]
         self.store.update(regions=(*self.state.regions, shape))
+
+    def rename_region(self, shape: RegionShape, name: str) -> None:
+        """Give a region another name."""
+        renamed = replace(shape, name=name)
+        self.store.update(regions=tuple(renamed if r == shape else r for r in self.state.regions))
 
     def remove_region(self, shape: RegionShape) -> None:
         """Forget a region."""
         self.store.update(regions=tuple(r for r in self.state.regions if r != shape))
+
+    def keep_set(self, name: str, expression: Expression) -> None:
+        """Keep a set under a name; an older one of that name goes."""
+        kept = tuple(e for e in self.state.named_sets if e.name != name)
+        self.store.update(undoable=False, named_sets=(*kept, replace(expression, name=name)))
+
+    def forget_set(self, name: str) -> None:
+        """Forget a kept set."""
+        self.store.update(undoable=False, named_sets=tuple(e for e in self.state.named_sets if e.name != name))
+
+    # Ground truth, hierarchy, device
+
+    def load_truth(self, path: str | Path) -> None:
+        """Take classes and boxes of pictures from a table."""
+        info = self.infos.get(self.state.selection.checkpoint)
+        if info is None:
+            return
+        try:
+            self.truth = read_truth(path, info.classes)
+        except CalmError as error:
+            self.complain(str(error))
+        else:
+            self._changed()
+
+    def true_class(self, picture: str) -> int | None:
+        """The class that a picture shows, from the table or its folder's name; None if it isn't known."""
+        info = self.infos.get(self.state.selection.checkpoint)
+        if info is None:
+            return None
+        known = self.truth.class_of(picture)
+        return class_of_folder(picture, info.classes) if known is None else known
+
+    def set_hierarchy(self, hierarchy: Hierarchy | None, supersets: tuple[str, ...] = ()) -> None:
+        """Use another hierarchy and superset table with the chosen checkpoint's classes."""
+        key = self.state.selection.checkpoint
+        info = self.infos.get(key)
+        if info is None:
+            return
+        info = replace(info, hierarchy=hierarchy, supersets=supersets)
+        self.infos[key] = info
+        if model := self.models.get(key):
+            model.info, model.hierarchy, model.supersets = info, hierarchy, info.superset_table
+        for pair in [pair for pair in self._explanations if pair[1] == key]:
+            del self._explanations[pair]
+        self._maps.clear()
+        self.store.update(selection=self._translated(key))
+        self._changed()
+        self.compute()
+
+    def set_device(self, device: str) -> None:
+        """Compute on another device from now on."""
+        self.device = device
+        self.models.clear()
+        self._explanations.clear()
+        self._maps.clear()
+        self._changed()
+        self.compute()
+
+    def predict_all(self) -> None:
+        """Find the predicted class of every open picture, when there is nothing more urgent."""
+        checkpoint = self.state.selection.checkpoint
+        for picture in self.state.pictures:
+            pair = (picture, checkpoint)
+            if pair not in self.predictions and pair not in self.failures:
+                self._submit(pair, urgency=2)
 
     def reset_view(self) -> None:
         """Zoom so that the whole picture fits."""

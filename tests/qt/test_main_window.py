@@ -15,7 +15,8 @@ from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.qt.about import about_html
 from calm_gui.qt.cursor_line import cursor_text
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.main_window import LAYOUTS, MainWindow
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
@@ -192,12 +193,12 @@ def test_threshold_masks_the_overlay(window: MainWindow) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_show_only_maps_that_add_up(window: MainWindow, layout: str) -> None:
-    window.workspace.set_panes(LAYOUTS[layout])
-    QApplication.processEvents()
-    assert len(window.panes.panes) == len(LAYOUTS[layout])
+def test_layouts_show_only_maps_that_add_up(window: MainWindow, settle: object, layout: str) -> None:
+    window.workspace.set_panes(LAYOUTS[layout](window.workspace))
+    settle()
+    assert len(window.panes.panes) == len(LAYOUTS[layout](window.workspace))
     for content in window.hub.scene.panes:
-        assert content.pane.reading == "picture" or content.shown.check.passed
+        assert content.pane.reading == "picture" or content.shown.reading == "cam" or content.shown.check.passed
 
 
 def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
@@ -282,7 +283,7 @@ def test_dropped_files_open(window: MainWindow, settle: object) -> None:
     )
     settle()
     assert window.workspace.state.picture == str(sample_pictures()[1])
-    assert window.film.count() == 2
+    assert window.film.list.count() == 2
 
 
 def test_search_field_filters_both_views(window: MainWindow) -> None:

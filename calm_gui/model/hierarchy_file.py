@@ -1,0 +1,150 @@
+"""Hierarchies from files: our JSON, or a CSV of child,parent rows. Errors name the line."""
+
+import csv
+import io
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from calm_gui.core.classes import ClassTable, fold_text
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import HierarchyError
+from calm_gui.model.files import write_bytes
+
+__all__ = ["read_hierarchy", "write_hierarchy"]
+
+_MAX_BYTES = 50_000_000
+
+
+def read_hierarchy(path: str | Path, classes: ClassTable) -> Hierarchy:
+    """Read a hierarchy over the classes of a checkpoint.
+
+    A JSON file holds ``{"nodes": {key: {"name", "parents": [keys], "class"?: index}}}``. Any other file holds rows
+    ``child,parent`` (comma, tab or blank between them; ``#`` begins a comment), where a name, wnid or index of a class
+    stands for that class.
+
+    Parameters
+    ----------
+    path : str or Path
+    classes : ClassTable
+
+    Returns
+    -------
+    Hierarchy
+        Holds every class of the checkpoint, or the error lists those that are missing.
+
+    Raises
+    ------
+    HierarchyError
+        With line and reason: unreadable file, malformed row, cycle, unknown parent, class left out or named twice.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise HierarchyError(
+                f"{path.name} is {path.stat().st_size / 1e6:.0f} MB; hierarchies over 50 MB are refused"
+            )
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError as error:
+        raise HierarchyError(f"there is no file {path}") from error
+    except UnicodeDecodeError as error:
+        raise HierarchyError(f"{path.name} isn't UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise HierarchyError(f"{path} can't be read: {error.strerror or error}") from error
+    if text.lstrip().startswith("{"):
+        return _from_json(text, path.name, classes)
+    return _from_rows(text, path.name, classes)
+
+
+def _from_json(text: str, name: str, classes: ClassTable) -> Hierarchy:
+    try:
+        data = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise HierarchyError(f"{name} isn't valid JSON: {error}") from error
+    nodes = data.get("nodes") if isinstance(data, dict) else None
+    if not isinstance(nodes, dict):
+        raise HierarchyError(f'{name} has no "nodes" object')
+    for key, node in nodes.items():
+        parents = node.get("parents", []) if isinstance(node, dict) else None
+        index = node.get("class") if isinstance(node, dict) else None
+        if not isinstance(parents, list) or not all(isinstance(p, str) for p in parents):
+            raise HierarchyError(f'{name}: node {key} needs "parents", a list of keys')
+        if index is not None and not isinstance(index, int):
+            raise HierarchyError(f"{name}: the class of node {key} must be an index, not {index!r}")
+    return _complete(Hierarchy.from_json(data, classes), classes, name)
+
+
+def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
+    nodes: dict[str, dict[str, Any]] = {}
+    lines: dict[tuple[str, str], int] = {}
+
+    def add(word: str, line: int) -> str:
+        info = _class_named(word, classes, f"{name}, line {line}")
+        key = word if info is None else classes[info].wnid or f"#{info}"
+        entry = {"name": word.replace("_", " ") if info is None else classes[info].name, "parents": []}
+        nodes.setdefault(key, entry if info is None else {**entry, "class": info})
+        return key
+
+    for line, row in _rows(text):
+        if len(row) != 2:
+            raise HierarchyError(f"{name}, line {line}: expected child,parent but found {len(row)} values")
+        child, parent = (add(word, line) for word in row)
+        if child == parent:
+            raise HierarchyError(f"{name}, line {line}: {row[0]} is given as its own parent")
+        nodes[child]["parents"].append(parent)
+        lines[child, parent] = line
+    if not nodes:
+        raise HierarchyError(f"{name} holds no rows of child,parent")
+    try:
+        hierarchy = Hierarchy(nodes, len(classes))
+    except HierarchyError as error:
+        keys = str(error).split(": ")[-1].split(" -> ")
+        on = [lines[p] for a, b in pairwise(keys) for p in ((a, b), (b, a)) if p in lines]
+        where = f", line{'s' if len(on) > 1 else ''} {', '.join(map(str, sorted(set(on))))}" if on else ""
+        raise HierarchyError(f"{name}{where}: {error}") from error
+    return _complete(hierarchy, classes, name)
+
+
+def _rows(text: str) -> list[tuple[int, list[str]]]:
+    found = []
+    for line, raw in enumerate(io.StringIO(text), start=1):
+        stripped = raw.split("#", 1)[0].strip() if not raw.lstrip().startswith('"') else raw.strip()
+        if stripped:
+            separator = next((s for s in (",", "\t", ";") if s in stripped), None)
+            row = next(csv.reader([stripped], delimiter=separator)) if separator else stripped.split()
+            found.append((line, [word.strip() for word in row]))
+    if found and [word.casefold() for word in found[0][1]] == ["child", "parent"]:
+        found.pop(0)
+    return found
+
+
+def _class_named(word: str, classes: ClassTable, where: str) -> int | None:
+    """Index of the class that a word names: by wnid, name or index; None if it names none."""
+    if info := classes.by_wnid(word):
+        return info.index
+    named = classes.named(word)
+    if len(named) > 1:
+        raise HierarchyError(f"{where}: {word} names {len(named)} classes; use {' or '.join(i.label for i in named)}")
+    if named and fold_text(named[0].name) == fold_text(word):
+        return named[0].index
+    if word.isdecimal():
+        if int(word) < len(classes):
+            return int(word)
+        raise HierarchyError(f"{where}: there is no class {word}; there are {len(classes)}")
+    return None
+
+
+def _complete(hierarchy: Hierarchy, classes: ClassTable, name: str) -> Hierarchy:
+    missing = [info.label for info in classes if info.index not in hierarchy.by_class]
+    if missing:
+        raise HierarchyError(
+            f"{name} leaves out {len(missing)} of {len(classes)} classes: {', '.join(missing[:5])}"
+            + (", …" if len(missing) > 5 else "")
+        )
+    return hierarchy
+
+
+def write_hierarchy(path: str | Path, hierarchy: Hierarchy) -> None:
+    """Write a hierarchy as JSON; errors as for `calm_gui.model.files.atomic_path`."""
+    write_bytes(path, json.dumps(hierarchy.to_json(), ensure_ascii=False, indent=1).encode())

@@ -1,0 +1,136 @@
+"""All commands of the window, by menu."""
+
+from typing import TYPE_CHECKING
+
+from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.qt.about import AboutDialog
+from calm_gui.qt.actions import Command
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.theme import DARK, current_theme
+
+if TYPE_CHECKING:
+    from calm_gui.qt.main_window import MainWindow
+
+__all__ = ["TOOL_BAR", "window_commands"]
+
+TOOL_BAR = (
+    *("!open", "!checkpoint", "", "previous", "next", "", "undo", "redo", ""),
+    *("fit", "box", "lasso", "", "!export"),
+)
+"""Commands of the tool bar; see `calm_gui.qt.actions.add_tool_bar`."""
+
+Menu = list[Command | None]
+
+
+def window_commands(window: "MainWindow") -> dict[str, Menu]:
+    """Menus and their commands."""
+    return {
+        "&File": _file(window),
+        "&Edit": _edit(window),
+        "&View": _view(window),
+        "&Panes": _panes(window),
+        "&Classes": _classes(window),
+        "&Help": [
+            Command("keys", "&Keys…", window.show_keys, "F1"),
+            Command("about", "&About calm-gui", lambda: window.files.run(AboutDialog(window))),
+        ],
+    }
+
+
+def _file(window: "MainWindow") -> Menu:
+    files, workspace = window.files, window.workspace
+    return [
+        Command("open", "&Open picture…", files.open_pictures, "Ctrl+O", "open", "Open pictures"),
+        Command("folder", "Open &folder…", files.open_folder, "Ctrl+Shift+O"),
+        Command("samples", "Open &sample pictures", lambda: workspace.open_pictures(sample_pictures())),
+        Command("truth", "Load &ground truth…", files.load_truth, tip="Classes and boxes of pictures from a CSV table"),
+        None,
+        Command("checkpoint", "Open &checkpoint…", files.open_checkpoint, "Ctrl+K", "checkpoint"),
+        *(
+            Command(f"bundled_{name}", f"Bundled: {name}", lambda path=path: workspace.open_checkpoint(path))
+            for name, path in bundled_checkpoints().items()
+        ),
+        Command("checkpoint_info", "Checkpoint and &device…", window.show_checkpoint, "Ctrl+I"),
+        None,
+        Command("export", "&Export figure…", files.export, "Ctrl+S", "export", "Save what the panes show"),
+        Command("numbers", "Export &numbers…", files.export_numbers, "Ctrl+Shift+S"),
+        None,
+        Command("quit", "&Quit", window.close, "Ctrl+Q"),
+    ]
+
+
+def _edit(window: "MainWindow") -> Menu:
+    store = window.workspace.store
+    return [
+        Command("undo", "&Undo", store.undo, "Ctrl+Z", "undo"),
+        Command("redo", "&Redo", store.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo"),
+        None,
+        Command("copy_picture", "&Copy pane as picture", window.copy_picture, "Ctrl+C"),
+        Command("copy_sentence", "Copy &sentence", window.copy_sentence, "Ctrl+Shift+C"),
+        Command("copy_boxes", "Copy &boxes", window.copy_boxes, "Ctrl+Alt+C", tip="Boxes of the threshold as text"),
+        Command("values", "Table of &values…", window.show_values, "Ctrl+U"),
+        None,
+        Command("clear_regions", "&Forget the regions", window.clear_regions, "Ctrl+Shift+R"),
+    ]
+
+
+def _view(window: "MainWindow") -> Menu:
+    workspace = window.workspace
+    return [
+        Command("previous", "&Previous picture", lambda: workspace.step_picture(-1), "Ctrl+Left; PgUp", "previous"),
+        Command("next", "&Next picture", lambda: workspace.step_picture(1), "Ctrl+Right; PgDown", "next"),
+        Command("predict_all", "Pre&dict all open pictures", workspace.predict_all),
+        None,
+        Command("fit", "&Fit picture", workspace.reset_view, "Ctrl+0", "fit"),
+        Command("zoom_in", "Zoom &in", lambda: window.zoom(1.25), "Ctrl++; Ctrl+="),
+        Command("zoom_out", "Zoom &out", lambda: window.zoom(0.8), "Ctrl+-"),
+        Command("actual", "One pixel &to one", window.zoom_to_pixels, "Ctrl+1"),
+        None,
+        Command(
+            "box", "&Rectangle region", lambda on: window.use_tool("box", on), "Ctrl+R", "rectangle", checked=False
+        ),
+        Command("lasso", "&Lasso region", lambda on: window.use_tool("polygon", on), "Ctrl+L", "lasso", checked=False),
+        Command("brush", "&Brush region", lambda on: window.use_tool("brush", on), "Ctrl+B", checked=False),
+        None,
+        Command("theme", "D&ark", window.set_dark, "Ctrl+D", checked=current_theme() is DARK),
+        Command("full_screen", "F&ull screen", window.set_full_screen, "F11", checked=False),
+    ]
+
+
+def _panes(window: "MainWindow") -> Menu:
+    workspace = window.workspace
+    return [
+        *(
+            Command(f"layout_{i}", title, lambda f=layout: workspace.set_panes(f(workspace)), f"Ctrl+Alt+{i}")
+            for i, (title, layout) in enumerate(LAYOUTS.items(), start=1)
+        ),
+        None,
+        Command("add_pane", "&Add pane", workspace.add_pane, "Ctrl+T"),
+        Command("close_pane", "&Close pane", lambda: workspace.close_pane(workspace.state.active), "Ctrl+W"),
+        Command("next_pane", "&Next pane", window.next_pane, "F6"),
+        None,
+        *(
+            Command(f"reading_{r}", n, lambda r=r: workspace.change_pane(workspace.state.active, reading=r), f"Alt+{i}")
+            for i, (r, n) in enumerate(READING_NAMES.items(), start=1)
+        ),
+    ]
+
+
+def _classes(window: "MainWindow") -> Menu:
+    workspace, panel, files = window.workspace, window.classes, window.files
+    return [
+        Command("swap", "&Exchange target and contrast", workspace.swap, "Ctrl+E", "swap"),
+        Command("parent", "To the &larger group", lambda: workspace.climb(up=True), "Alt+Up"),
+        Command("child", "To the &smaller group", lambda: workspace.climb(up=False), "Alt+Down"),
+        None,
+        Command("show_target", "Show the &target in the tree", panel.reveal_target, "Ctrl+G"),
+        Command("show_predicted", "Show the &predicted class", panel.reveal_predicted, "Ctrl+Shift+G"),
+        Command("show_truth", "Show the &true class", panel.reveal_truth, "Ctrl+Alt+G"),
+        Command("keep_set", "&Keep the target as a named set…", panel.keep_target, "Ctrl+Alt+K"),
+        None,
+        Command("annotate", "Annotate &supersets…", window.annotate, "Ctrl+Alt+A"),
+        Command("match", "&Match classes to WordNet…", window.match_classes),
+        Command("load_hierarchy", "Load an own &hierarchy…", files.load_hierarchy),
+        Command("save_hierarchy", "Save the hierarchy…", files.save_hierarchy),
+    ]

@@ -1,0 +1,127 @@
+"""What the File menu does: asks for files and hands them to the workspace."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+
+from calm_gui.errors import CalmError
+from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.settings import Settings
+
+__all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
+
+CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".tar", ".ckpt")
+
+
+class FileActions:
+    """Opening and saving.
+
+    Parameters
+    ----------
+    window : QWidget
+        Parent of the dialogs.
+    hub : Hub
+    settings : Settings
+    """
+
+    def __init__(self, window: QWidget, hub: Hub, settings: Settings) -> None:
+        self._window = window
+        self._hub = hub
+        self._workspace = hub.workspace
+        self._settings = settings
+
+    def open(self, paths: Sequence[str]) -> None:
+        """Open whatever these are: checkpoints by their ending, the rest as pictures."""
+        checkpoints = [path for path in paths if path.lower().endswith(CHECKPOINT_SUFFIXES)]
+        pictures = [path for path in paths if path not in checkpoints]
+        if checkpoints:
+            self._settings.set("checkpoint folder", str(Path(checkpoints[0]).parent))
+            self._settings.add_recent("checkpoints", checkpoints[0])
+            self._workspace.open_checkpoint(checkpoints[0])
+        if pictures:
+            self._settings.set("folder", str(Path(pictures[0]).parent))
+            self._settings.add_recent("pictures", pictures[0])
+            self._workspace.open_pictures(pictures)
+
+    def open_pictures(self) -> None:
+        """Ask for pictures and open them."""
+        paths, _ = QFileDialog.getOpenFileNames(self._window, "Open pictures", self._settings.text("folder"))
+        if paths:
+            self.open(paths)
+
+    def open_folder(self) -> None:
+        """Ask for a folder and open its pictures."""
+        path = QFileDialog.getExistingDirectory(
+            self._window, "Open a folder of pictures", self._settings.text("folder")
+        )
+        if path:
+            self.open([path])
+
+    def open_checkpoint(self) -> None:
+        """Ask for a checkpoint and open it."""
+        patterns = " ".join(f"*{suffix}" for suffix in CHECKPOINT_SUFFIXES)
+        path = self._ask("Open a checkpoint", f"Checkpoints ({patterns});;All files (*)", "checkpoint folder")
+        if path:
+            self.open([path])
+
+    def load_truth(self) -> None:
+        """Ask for a table of ground truth."""
+        if path := self._ask("Ground truth", "Tables (*.csv);;All files (*)", "truth folder"):
+            self._workspace.load_truth(path)
+
+    def load_hierarchy(self) -> None:
+        """Ask for a hierarchy of the checkpoint's classes."""
+        if path := self._ask("Load a hierarchy", "Hierarchies (*.json *.csv *.txt);;All files (*)", "hierarchy folder"):
+            self.use_hierarchy(path)
+
+    def use_hierarchy(self, path: str) -> None:
+        """Use the hierarchy of a file, or say why not."""
+        try:
+            hierarchy = read_hierarchy(path, self._hub.scene.classes)
+        except CalmError as error:
+            self._workspace.complain(str(error))
+        else:
+            self._workspace.set_hierarchy(hierarchy)
+
+    def save_hierarchy(self) -> None:
+        """Ask for a place and save the hierarchy."""
+        hierarchy = self._hub.scene.hierarchy
+        path, _ = QFileDialog.getSaveFileName(self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)")
+        if path and hierarchy is not None:
+            self._guarded(lambda: write_hierarchy(path, hierarchy))
+
+    def export(self) -> None:
+        """Ask how, and save a figure of what the panes show."""
+        from calm_gui.qt.export_dialog import ExportDialog
+
+        self.run(ExportDialog(self._hub, self._settings, self._window))
+
+    def export_numbers(self) -> None:
+        """Ask for a place and save the active pane's map as numbers."""
+        from calm_gui.qt.export_dialog import numbers_of
+
+        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
+        path, _ = QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
+        if path:
+            target = path if Path(path).suffix else f"{path}.npz"
+            self._guarded(lambda: numbers_of(self._hub.scene).save(target))
+
+    def _ask(self, title: str, filters: str, folder: str) -> str:
+        path, _ = QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)
+        if path:
+            self._settings.set(folder, str(Path(path).parent))
+        return path
+
+    def _guarded(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except CalmError as error:
+            self._workspace.complain(str(error))
+
+    @staticmethod
+    def run(dialog: QDialog) -> None:
+        """Show a dialog until it's closed, and forget it."""
+        dialog.exec()
+        dialog.deleteLater()

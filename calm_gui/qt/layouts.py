@@ -1,0 +1,45 @@
+"""Ready-made arrangements of panes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from calm_gui.api import bundled_checkpoints
+from calm_gui.session.state import MAX_PANES, Pane, default_panes
+from calm_gui.session.workspace import Workspace
+
+__all__ = ["LAYOUTS", "Layout"]
+
+Layout = Callable[[Workspace], tuple[Pane, ...]]
+
+
+def _pictures(workspace: Workspace) -> tuple[Pane, ...]:
+    """The active reading of the current picture and those after it."""
+    state = workspace.state
+    pane = state.panes[state.active]
+    following = state.pictures[state.current : state.current + MAX_PANES] or (None,)
+    return tuple(Pane(pane.reading, pane.about, pane.checkpoint, picture) for picture in following)
+
+
+def _checkpoints(workspace: Workspace) -> tuple[Pane, ...]:
+    """The attribution under each checkpoint that was opened, and under the bundled ones."""
+    bundled = (str(Path(path).absolute()) for path in bundled_checkpoints().values())
+    keys = dict.fromkeys((workspace.state.selection.checkpoint, *workspace.infos, *bundled))
+    return tuple(Pane("attribution", "target", key) for key in list(keys)[:MAX_PANES])
+
+
+LAYOUTS: dict[str, Layout] = {
+    "One pane": lambda _: (Pane("attribution"),),
+    "Four readings": lambda _: default_panes(),
+    "Figure 1: A, B, A − B": lambda _: (Pane("attribution"), Pane("attribution", "contrast"), Pane("counterfactual")),
+    "Figure 3: all readings": lambda _: (
+        Pane("picture"),
+        Pane("attribution"),
+        Pane("conditional"),
+        Pane("saliency"),
+        Pane("attribution", "superset"),
+        Pane("counterfactual"),
+    ),
+    "Checkpoints side by side": _checkpoints,
+    "Pictures side by side": _pictures,
+}
+"""Names and what they show."""

@@ -1,0 +1,93 @@
+"""A read-only table of numbers that sorts by value and copies as text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+__all__ = ["NumberTable", "TableModel"]
+
+Index = QModelIndex | QPersistentModelIndex
+VALUE_ROLE = Qt.ItemDataRole.UserRole
+
+
+class TableModel(QAbstractTableModel):
+    """Rows of text and numbers under a heading; sorting is stable and by value."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._heading: Sequence[str] = ()
+        self._rows: list[Sequence[Any]] = []
+        self._sorting: tuple[int, bool] | None = None
+
+    def show(self, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Show other rows, in the order that was sorted by last."""
+        self.beginResetModel()
+        self._heading, self._rows = heading, list(rows)
+        self._order()
+        self.endResetModel()
+
+    def _order(self) -> None:
+        if self._sorting is not None and self._sorting[0] < len(self._heading):
+            column, descending = self._sorting
+            self._rows.sort(key=lambda row: row[column], reverse=descending)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.layoutAboutToBeChanged.emit()
+        self._sorting = (column, order == Qt.SortOrder.DescendingOrder) if column >= 0 else None
+        self._order()
+        self.layoutChanged.emit()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._heading)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return self._heading[section] if orientation == Qt.Orientation.Horizontal else section
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        value = self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+        if role == VALUE_ROLE:
+            return value
+        if role == Qt.ItemDataRole.TextAlignmentRole and not isinstance(value, str):
+            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    def text(self) -> str:
+        """All rows, a line each, with tabs between the values and numbers in full."""
+        lines = ["\t".join(self._heading)]
+        lines += [
+            "\t".join(repr(float(v)) if isinstance(v, float | np.floating) else str(v) for v in r) for r in self._rows
+        ]
+        return "\n".join(lines)
+
+
+class NumberTable(QTableView):
+    """Shows a `TableModel`; Ctrl+C copies all of it."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.rows = TableModel(self)
+        self.setModel(self.rows)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
+        self.setWordWrap(False)
+        self.setShowGrid(False)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setHighlightSections(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.rows.text())
+        else:
+            super().keyPressEvent(event)

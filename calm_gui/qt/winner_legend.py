@@ -1,0 +1,63 @@
+"""The legend of a winner map: colours, groups, cells and mass."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from calm_gui.core.explanation import WinnerMap
+from calm_gui.qt.hub import Hub
+from calm_gui.render.overlay import winner_colours
+from calm_gui.session.expression import Expression
+from calm_gui.session.scene import Scene, number_text
+
+__all__ = ["WinnerLegend"]
+
+
+class WinnerLegend(QWidget):
+    """Shown while the active pane is a winner map; clicking a group makes it the target."""
+
+    def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: WinnerMap | None = None
+        self.groups = QListWidget()
+        self.groups.setAccessibleName("Groups of the winner map")
+        self.groups.setMinimumHeight(140)
+        self.groups.itemActivated.connect(self._choose)
+        self.groups.itemClicked.connect(self._choose)
+        self.note = QLabel()
+        self.note.setObjectName("muted")
+        self.note.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.groups)
+        layout.addWidget(self.note)
+        self._workspace = hub.workspace
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show the active pane's legend, if it has one."""
+        shown = scene.active.shown
+        self.setVisible(isinstance(shown, WinnerMap))
+        if not isinstance(shown, WinnerMap) or shown is self._shown:
+            return
+        self._shown = shown
+        self.groups.clear()
+        colours = winner_colours(shown)[1]
+        for node, cells, mass in shown.legend():
+            patch = QPixmap(14, 14)
+            patch.fill(QColor(*colours[shown.nodes.index(node)]))
+            won = shown.winner == shown.nodes.index(node)
+            share = float(shown.share[won].mean())
+            item = QListWidgetItem(QIcon(patch), f"{node.name} · {cells} cells · {number_text(mass)}")
+            item.setToolTip(
+                f"{node.name} · {node.key}\nmean p({node.name}|x,z) where it wins: {share:.2f}\n{node.gloss}"
+            )
+            item.setData(Qt.ItemDataRole.UserRole, node.key)
+            self.groups.addItem(item)
+        none = int((shown.winner < 0).sum())
+        words = [f"{none} cells have no winner, since p(z|x) is 0 there."] if none else []
+        if shown.overlapping:
+            words.append("Some groups share classes; each counts whole.")
+        self.note.setText(" ".join(words))
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        self._workspace.set_target(Expression.of(item.data(Qt.ItemDataRole.UserRole)))

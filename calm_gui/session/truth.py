@@ -1,0 +1,124 @@
+"""Ground truth: classes from folder names or a table, boxes from a table."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from calm_gui.core.classes import ClassTable, fold_text
+from calm_gui.core.geometry import Box
+from calm_gui.errors import DataError
+
+__all__ = ["GroundTruth", "class_of_folder", "read_truth"]
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """What is known of pictures, by file name (and, where names repeat, by the end of the path).
+
+    Attributes
+    ----------
+    classes : mapping of str to int
+    boxes : mapping of str to tuple of Box
+        Pixels of the stored picture.
+    """
+
+    classes: Mapping[str, int] = field(default_factory=dict)
+    boxes: Mapping[str, tuple[Box, ...]] = field(default_factory=dict)
+
+    def class_of(self, picture: str) -> int | None:
+        """Class index of a picture, or None."""
+        return next((self.classes[key] for key in _keys(picture) if key in self.classes), None)
+
+    def boxes_of(self, picture: str) -> tuple[Box, ...]:
+        """Boxes of a picture."""
+        return next((self.boxes[key] for key in _keys(picture) if key in self.boxes), ())
+
+
+def _keys(picture: str) -> tuple[str, ...]:
+    """Ends of a path, the longest first: what a table may call the picture."""
+    parts = Path(picture).parts
+    return tuple("/".join(parts[i:]) for i in range(max(0, len(parts) - 4), len(parts)))
+
+
+def class_of_folder(picture: str, classes: ClassTable) -> int | None:
+    """Class that a picture's folder names: by wnid or whole name; a leading number as in CUB's is passed over."""
+    folder = Path(picture).parent.name
+    if info := classes.by_wnid(folder):
+        return info.index
+    words = folder.split(".", 1)
+    name = words[1] if len(words) == 2 and words[0].isdecimal() else folder
+    named = [info for info in classes.named(name) if fold_text(info.name) == fold_text(name)]
+    return named[0].index if len(named) == 1 else None
+
+
+def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
+    """Read a table with a header line.
+
+    Columns: ``file``; then any of ``class_index``, ``wnid``, ``class`` (a name); and ``boxes`` (``x0 y0 x1 y1``,
+    several separated by ``;``) or ``x0,y0,x1,y1``. Several rows of one file add their boxes.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason, if the table can't be used.
+    """
+    path = Path(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+            columns = set(rows[0]) if rows else set()
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path.name} isn't a CSV table in UTF-8 ({error})") from error
+    if "file" not in columns:
+        raise DataError(f"{path.name} needs a header line with a column 'file'")
+    if not columns & {"class_index", "wnid", "class", "boxes", "x0"}:
+        raise DataError(f"{path.name} has neither classes (class_index, wnid, class) nor boxes (boxes, or x0,y0,x1,y1)")
+    found: dict[str, int] = {}
+    boxes: dict[str, tuple[Box, ...]] = {}
+    for line, row in enumerate(rows, start=2):
+        where, name = f"{path.name}, line {line}", (row.get("file") or "").strip()
+        if not name:
+            raise DataError(f"{where}: the file is missing")
+        index = _class_in_row(row, classes, where)
+        if index is not None:
+            found[name] = index
+        if here := _boxes_in_row(row, where):
+            boxes[name] = tuple(dict.fromkeys((*boxes.get(name, ()), *here)))
+    return GroundTruth(found, boxes)
+
+
+def _class_in_row(row: Mapping[str, str | None], classes: ClassTable, where: str) -> int | None:
+    if info := classes.by_wnid((row.get("wnid") or "").strip()):
+        return info.index
+    if text := (row.get("class_index") or "").strip():
+        if text.isdecimal() and int(text) < len(classes):
+            return int(text)
+        raise DataError(f"{where}: there is no class {text}; the checkpoint has {len(classes)}")
+    if text := (row.get("class") or "").strip():
+        named = classes.named(text)
+        if len(named) == 1:
+            return named[0].index
+        raise DataError(f"{where}: {text!r} names {len(named)} classes of the checkpoint")
+    return None
+
+
+def _boxes_in_row(row: Mapping[str, str | None], where: str) -> list[Box]:
+    if text := (row.get("boxes") or "").strip():
+        corners = [part.split() for part in text.split(";") if part.strip()]
+    elif row.get("x0"):
+        corners = [[(row.get(key) or "").strip() for key in ("x0", "y0", "x1", "y1")]]
+    else:
+        return []
+    boxes = []
+    for values in corners:
+        try:
+            x0, y0, x1, y1 = (float(v) for v in values)
+        except ValueError as error:
+            raise DataError(f"{where}: {' '.join(values)!r} isn't a box x0 y0 x1 y1") from error
+        if not (x0 < x1 and y0 < y1):
+            raise DataError(f"{where}: the corners of {x0:g} {y0:g} {x1:g} {y1:g} are reversed or the box is empty")
+        boxes.append(Box(x0, y0, x1, y1))
+    return boxes
