@@ -13,9 +13,11 @@ import calm_gui
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
 
 if TYPE_CHECKING:
+    from calm_gui.core.classes import ClassTable
     from calm_gui.model.loaded import LoadedModel
     from calm_gui.render.sheet import SheetItem
     from calm_gui.session.batch import BatchPlan, PictureResult
+    from calm_gui.session.truth import GroundTruth
 
 __all__ = ["build_parser", "main"]
 
@@ -34,7 +36,7 @@ several of these with commas between them, which are united.
 Examples:
   calm-explain dog.jpg --target @predicted --target n02084071 --reading attribution --format png,npz --out figures
   calm-explain dog.jpg --reading counterfactual --target 160 --contrast 170 --format pdf --out figures
-  calm-explain photos/ --boxes boxes.csv --out report --where "share_in_box < 0.5" --contact-sheet report/worst.pdf
+  calm-explain photos/ --truth boxes.csv --out report --where "share_in_box < 0.5" --contact-sheet report/worst.pdf
   calm-explain --from figures/dog.attribution.afghan-hound-n02088094.json --out again
 
 Exit status: 0 if all was done, 1 if some pictures failed (the others are done, the failures listed), 2 if the arguments
@@ -92,7 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--resume", action="store_true", help="go on with an interrupted batch in the same --out")
     add("--shard", metavar="I/N", help="only the I-th of N parts; torchrun's ranks are shards by themselves")
     add("--batch-size", type=int, metavar="N", help="pictures per forward pass (default 1 on a CPU, 16 on a GPU)")
-    add("--boxes", metavar="FILE.csv", help="ground-truth boxes: columns file and boxes (x0 y0 x1 y1;...)")
+    add("--truth", metavar="FILE.csv", help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...)")
     add("--where", metavar="QUESTION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
     add("--by", default="p", metavar="COLUMN", help="column for --contact-sheet (default p)")
@@ -169,7 +171,7 @@ class _Run:
     """One call of the program over pictures."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        from calm_gui.session.batch import output_names, read_boxes, shard_of
+        from calm_gui.session.batch import output_names, shard_of
         from calm_gui.session.question import parse_question
         from calm_gui.session.workspace import pictures_in
 
@@ -186,7 +188,6 @@ class _Run:
         self.shard = _shard(options.shard)
         self.paths = shard_of(paths, *self.shard) if self.shard else paths
         self.several = len(paths) > 1
-        self.truth = read_boxes(options.boxes) if options.boxes else None
         if options.where:
             parse_question(options.where, _columns())
         if options.contact_sheet:
@@ -265,8 +266,14 @@ class _Run:
         if path.suffix == ".safetensors":
             info = read_info(path)
             check_sets(self._plan_for(info.is_cam).request, info.classes, info.hierarchy)
+            self._truth(info.classes)
         elif not path.exists():
             raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo or demo-cam")
+
+    def _truth(self, classes: "ClassTable") -> "GroundTruth | None":
+        from calm_gui.session.truth import read_truth
+
+        return read_truth(self.options.truth, classes) if self.options.truth else None
 
     def _plan_for(self, is_cam: bool) -> "BatchPlan":
         """The plan; CAM has but one reading, which is the one meant where none is asked for."""
@@ -294,7 +301,7 @@ class _Run:
             plan,
             self.out,
             names=names,
-            truth=self.truth,
+            truth=self._truth(model.classes),
             journal=journal,
             resume=self.options.resume,
             overwrite=self.options.overwrite,
@@ -328,7 +335,7 @@ class _Run:
     def _write_summary(self) -> list[str]:
         from calm_gui.session.batch import free_name, write_summary
 
-        if not self.options.out or not (self.several or self.options.boxes):
+        if not self.options.out or not (self.several or self.options.truth):
             return []
         replaced = self.options.resume or self.options.overwrite
         name = free_name(f"summary{self._part}.csv", self.out, replaced)

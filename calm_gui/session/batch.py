@@ -25,6 +25,7 @@ from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.exports import FORMATS, planned_exports, write_exports
 from calm_gui.session.request import Request, parse_set
+from calm_gui.session.truth import GroundTruth
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +41,6 @@ __all__ = [
     "explain_stream",
     "free_name",
     "output_names",
-    "read_boxes",
     "run_batch",
     "shard_of",
     "summary_row",
@@ -52,13 +52,16 @@ CREDIBLE_MASS = 0.9
 
 COLUMNS = (
     *("file", "name", "checkpoint", "predicted_index", "predicted_wnid", "predicted_name", "p_predicted"),
+    *("truth_index", "truth_name", "p_truth"),
     *("target", "target_name", "target_size", "p", "contrast_name", "p_contrast", "peak_x", "peak_y", "area"),
     *("box_x0", "box_y0", "box_x1", "box_y1", "mass_in_box", "share_in_box", "iou"),
 )
-"""Columns of the summary. `area`: share of the grid's cells in the smallest set that holds 90 % of p(A,z|x);
-`box_*`: box around that set's largest part, in pixels of the upright picture; `mass_in_box`: p(A, z in G|x) with G the
-union of the ground-truth boxes; `share_in_box`: that over p(A|x); `iou`: of the box with the ground-truth box that
-fits it best. Empty where there is no value."""
+"""Columns of the summary, empty where there is no value.
+
+`truth_*`: the class that the ground truth names. `area`: share of the grid's cells in the smallest set that holds 90 % of
+p(A,z|x). `box_*`: box around that set's largest part, in pixels of the upright picture. `mass_in_box`: p(A, z in G|x)
+with G the union of the ground-truth boxes. `share_in_box`: that over p(A|x). `iou`: of the box with the ground-truth box
+that fits it best."""
 
 Row = dict[str, Any]
 
@@ -231,7 +234,7 @@ def run_batch(
     out: str | Path,
     *,
     names: Mapping[str, str] | None = None,
-    truth: Mapping[str, Sequence[Box]] | None = None,
+    truth: GroundTruth | None = None,
     journal: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -248,8 +251,7 @@ def run_batch(
         An existing folder.
     names : mapping of path to name, optional
         As `output_names` gives them, for all shards.
-    truth : mapping of file name to boxes, optional
-        As `read_boxes` gives them.
+    truth : GroundTruth, optional
     journal : str or Path, optional
         A file that records each picture as it is finished; needed to resume.
     resume : bool
@@ -286,7 +288,9 @@ def run_batch(
             result = log.done.get(path)
             if result is None:
                 assert found is not None
-                result = _result(path, names[path], found, model, plan, Path(out), truth, log, overwrite)
+                result = _result(
+                    path, names[path], found, model, plan, Path(out), truth or GroundTruth(), log, overwrite
+                )
                 log.finish(result)
             yield result
         log.sort(paths)
@@ -301,7 +305,7 @@ def _result(
     model: "LoadedModel",
     plan: BatchPlan,
     out: Path,
-    truth: Mapping[str, Sequence[Box]] | None,
+    truth: GroundTruth,
     log: "_Journal",
     overwrite: bool,
 ) -> PictureResult:
@@ -309,10 +313,9 @@ def _result(
         return PictureResult(path, name, error=str(found))
     try:
         maps = list(plan.request.maps(found))
-        boxes = (truth or {}).get(Path(path).name, ())
+        origin = {"file": path, "name": name, "checkpoint": model.name, **_truth_columns(found, truth.class_of(path))}
         rows = [
-            summary_row(found, text, plan.request.contrast, boxes)
-            | {"file": path, "name": name, "checkpoint": model.name}
+            origin | summary_row(found, text, plan.request.contrast, truth.boxes_of(path))
             for text in plan.request.targets
         ]
     except CalmError as error:
@@ -332,6 +335,13 @@ def _result(
         files=tuple(files),
         notes=tuple(found.source.get("picture", {}).get("notes", ())),
     )
+
+
+def _truth_columns(explanation: AnyExplanation, index: int | None) -> Row:
+    if index is None:
+        return {}
+    p = float(explanation.class_probabilities[index])
+    return {"truth_index": index, "truth_name": explanation.classes[index].name, "p_truth": p}
 
 
 def _map_row(shown: Map | WinnerMap) -> Row:
@@ -405,44 +415,6 @@ def _iou(one: Box, other: Box) -> float:
     return both / (one.width * one.height + other.width * other.height - both)
 
 
-def read_boxes(path: str | Path) -> dict[str, tuple[Box, ...]]:
-    """Ground-truth boxes by file name.
-
-    Parameters
-    ----------
-    path : str or Path
-        CSV with the columns ``file`` and ``boxes`` (``x0 y0 x1 y1;...``, pixels of the upright picture).
-
-    Raises
-    ------
-    DataError
-        If the file can't be read or a row makes no sense; the row is named.
-    """
-    path = Path(path)
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path.name} can't be read as CSV: {error}") from error
-    found: dict[str, tuple[Box, ...]] = {}
-    for number, row in enumerate(rows, 2):
-        try:
-            corners = [[float(v) for v in text.split()] for text in row["boxes"].split(";") if text.strip()]
-            boxes = tuple(Box(x0, y0, x1, y1) for x0, y0, x1, y1 in corners)
-            if not all(np.isfinite([b.x0, b.y0, b.x1, b.y1]).all() and b.width > 0 and b.height > 0 for b in boxes):
-                raise ValueError("a box without area")
-            found[row["file"]] = boxes
-        except KeyError as error:
-            raise DataError(f"{path.name} has no column {error}; it needs file and boxes") from error
-        except (ValueError, AttributeError, TypeError) as error:
-            raise DataError(
-                f"line {number} of {path.name} has no boxes of the form 'x0 y0 x1 y1;...' ({error})"
-            ) from error
-    return found
-
-
 def write_summary(rows: Sequence[Row], path: str | Path) -> list[Path]:
     """Write summary rows as CSV, and as Parquet beside it where pyarrow is installed.
 
@@ -475,8 +447,18 @@ def _as_parquet(rows: Sequence[Row]) -> bytes | None:
         from pyarrow import parquet
     except ImportError:
         return None
-    texts = {"file", "name", "checkpoint", "predicted_wnid", "predicted_name", "target", "target_name", "contrast_name"}
-    counts = {"predicted_index", "target_size"}
+    texts = {
+        "file",
+        "name",
+        "checkpoint",
+        "predicted_wnid",
+        "predicted_name",
+        "truth_name",
+        "target",
+        "target_name",
+        "contrast_name",
+    }
+    counts = {"predicted_index", "truth_index", "target_size"}
     kinds = {
         key: pyarrow.string() if key in texts else pyarrow.int64() if key in counts else pyarrow.float64()
         for key in COLUMNS

@@ -20,7 +20,6 @@ from calm_gui.session.batch import (
     BatchPlan,
     explain_stream,
     output_names,
-    read_boxes,
     run_batch,
     shard_of,
     summary_row,
@@ -28,6 +27,7 @@ from calm_gui.session.batch import (
 )
 from calm_gui.session.question import matching, parse_question
 from calm_gui.session.request import Request, parse_set
+from calm_gui.session.truth import GroundTruth
 
 SMALL = FigureSpec(width=30, dpi=60, font_size=4)
 
@@ -238,21 +238,14 @@ def test_the_summary_is_csv_and_parquet(tmp_path):
         assert table[1]["p"] == 1 / 3 and table[0]["iou"] is None
 
 
-def test_boxes_are_read_and_faults_are_named(tmp_path):
-    path = tmp_path / "boxes.csv"
-    path.write_text("file,boxes\na.png,1 2 3 4;5 6 7 8\nb.png,\n")
-    assert read_boxes(path) == {"a.png": (Box(1, 2, 3, 4), Box(5, 6, 7, 8)), "b.png": ()}
-    for text, said in [
-        ("file,boxes\na.png,1 2 3\n", "line 2"),
-        ("file,boxes\na.png,1 2 3 4\nb.png,5 5 5 9\n", "line 3"),
-        ("file,boxes\na.png,1 2 3 nan\n", "line 2"),
-        ("name,boxes\na.png,1 2 3 4\n", "no column"),
-    ]:
-        path.write_text(text)
-        with pytest.raises(DataError, match=said):
-            read_boxes(path)
-    with pytest.raises(DataError, match="no file"):
-        read_boxes(tmp_path / "gone.csv")
+def test_ground_truth_reaches_the_summary(model, pictures):
+    name = Path(pictures[0]).name
+    truth = GroundTruth({name: 4}, {name: (Box(0, 0, 20, 20),)})
+    with_truth, without = run_batch(model, pictures[:2], BatchPlan(), ".", truth=truth)
+    (row,) = with_truth.rows
+    assert row["truth_index"] == 4 and row["truth_name"].startswith("$x_i$") and row["iou"] is not None
+    assert row["p_truth"] == pytest.approx(model.explain(pictures[0]).probability(4))
+    assert without.rows[0]["truth_index"] is None and without.rows[0]["iou"] is None
 
 
 ROWS = [

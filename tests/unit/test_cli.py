@@ -118,7 +118,7 @@ def test_all_inputs_failing_is_status_one(checkpoint, capsys):
         (["{sample}", "--where", "price > 3"], "no column"),
         (["{sample}", "--contact-sheet", "sheet.gif"], "names no format"),
         (["{sample}", "--contact-sheet", "{tmp}/s.png", "--by", "price"], "no column"),
-        (["{sample}", "--boxes", "nosuch.csv"], "no file"),
+        (["{sample}", "--truth", "nosuch.csv"], "nosuch.csv can't be read"),
         (["{sample}", "--device", "cuda:7"], "no device"),
         (["{sample}", "--checkpoint", "nosuch"], "no checkpoint"),
         (["{sample}", "--checkpoint", "{sample}"], "afghan_hound.jpg"),
@@ -230,7 +230,7 @@ def test_shards_resume_questions_and_sheets(checkpoint, folder, tmp_path, capsys
         str(out),
         "--format",
         "npz",
-        "--boxes",
+        "--truth",
         str(boxes),
         "--quiet",
     ]
@@ -238,9 +238,8 @@ def test_shards_resume_questions_and_sheets(checkpoint, folder, tmp_path, capsys
         main([*command, "--shard", f"{number}/3"])
     names = sorted(path.name for path in out.glob("*.npz"))
     assert len(names) == 3
-    rows = [
-        row for path in sorted(out.glob("summary.*-of-3.csv")) for row in csv.DictReader(path.open(encoding="utf-8"))
-    ]
+    parts = [path.read_text(encoding="utf-8").splitlines() for path in sorted(out.glob("summary.*-of-3.csv"))]
+    rows = [row for lines in parts for row in csv.DictReader(lines)]
     assert sorted(row["name"] for row in rows) == ["a", "b", "ünïcode 名"]
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.npz")}
     assert main([*command, "--shard", "1/3", "--resume"]) in (0, 1)
@@ -258,7 +257,7 @@ def test_shards_resume_questions_and_sheets(checkpoint, folder, tmp_path, capsys
         "--format",
         "none",
     ]
-    main([*command[:-5], "--boxes", str(boxes), "--quiet", *question, "--out", str(tmp_path / "q")])
+    main([*command[:-5], "--truth", str(boxes), "--quiet", *question, "--out", str(tmp_path / "q")])
     listed = capsys.readouterr().out.splitlines()
     assert [Path(line).name for line in listed] == ["a.jpg", "b.jpg"]
     assert sheet.read_bytes().startswith(b"%PDF")
