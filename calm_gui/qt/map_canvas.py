@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import Box, interpolate
-from calm_gui.core.threshold import component_boxes, credible_level, min_max_level
+from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.colormap import premultiplied_table
 from calm_gui.render.contour import cell_outline, contour_lines
@@ -272,17 +272,7 @@ class MapCanvas(QWidget):
 
     def _level(self, shown: Map) -> float | None:
         """The value at which the view's threshold cuts a map; None for no threshold."""
-        threshold = self._view.threshold
-        values = np.abs(shown.values) if shown.signed else shown.values
-        match threshold.kind:
-            case "mass":
-                return credible_level(values, threshold.value)
-            case "min-max":
-                return min_max_level(values, threshold.value)
-            case "value":
-                return threshold.value
-            case _:
-                return None
+        return threshold_level(shown.values, self._view.threshold.kind, self._view.threshold.value)
 
     def _draw_threshold(self, painter: QPainter, shown: Map) -> None:
         level = self._level(shown)

@@ -1,5 +1,6 @@
 """Regions: their names, the mass that lies in each, and which classes live there."""
 
+import numpy as np
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QFrame,
@@ -15,12 +16,13 @@ from PySide6.QtWidgets import (
 from calm_gui.core.explanation import Explanation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.number_table import NumberTable
+from calm_gui.render.naming import number_text
 from calm_gui.session.expression import Expression, class_key
-from calm_gui.session.scene import Scene, number_text
+from calm_gui.session.scene import Scene
 
 __all__ = ["RegionPanel"]
 
-_HEADING = ("class", "index", "p(y, z in R|x)", "of p(y|x)")
+_HEADING = ("class", "p in R", "of p(y|x)", "index")
 
 
 class RegionPanel(QFrame):
@@ -46,7 +48,7 @@ class RegionPanel(QFrame):
         heading.setObjectName("heading")
         self.table = NumberTable("Classes in the region")
         self.table.setSortingEnabled(True)
-        self.table.sortByColumn(2, Qt.SortOrder.DescendingOrder)
+        self.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
         self.table.verticalHeader().hide()
         self.table.setToolTip("Double-click makes a class the target; Ctrl+C copies the table")
         self.table.doubleClicked.connect(self._choose)
@@ -98,17 +100,11 @@ class RegionPanel(QFrame):
         if self._shown != (id(explanation), shape):
             self._shown = (id(explanation), shape)
             inside, total = explanation.region_probabilities(region), explanation.class_probabilities
-            rows = [
-                (
-                    info.name,
-                    info.index,
-                    float(inside[info.index]),
-                    float(inside[info.index] / max(total[info.index], 1e-300)),
-                )
-                for info in scene.classes
-            ]
+            share = inside / np.maximum(total, 1e-300)
+            rows = [(info.name, float(inside[i]), float(share[i]), i) for i, info in enumerate(scene.classes)]
             self.table.rows.show(_HEADING, rows)
             self.table.resizeColumnsToContents()
+            self.table.setColumnWidth(0, min(self.table.columnWidth(0), 90))
 
     def _rename(self) -> None:
         row = self.regions.currentRow()
@@ -124,5 +120,5 @@ class RegionPanel(QFrame):
             self._hub.workspace.remove_region(self._hub.scene.regions[row][0])
 
     def _choose(self, index: QModelIndex) -> None:
-        number = index.siblingAtColumn(1).data(Qt.ItemDataRole.UserRole)
+        number = index.siblingAtColumn(3).data(Qt.ItemDataRole.UserRole)
         self._hub.workspace.set_target(Expression.of(class_key(int(number), self._hub.scene.classes)))

@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QVBoxLayout,
 
 from calm_gui.core.explanation import WinnerMap
 from calm_gui.qt.hub import Hub
+from calm_gui.render.naming import number_text
 from calm_gui.render.overlay import winner_colours
 from calm_gui.session.expression import Expression
-from calm_gui.session.scene import Scene, number_text
+from calm_gui.session.scene import Scene
 
 __all__ = ["WinnerLegend"]
 

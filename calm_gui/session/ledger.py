@@ -2,7 +2,8 @@
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import Map, WinnerMap
-from calm_gui.session.scene import PaneContent, Scene, number_text
+from calm_gui.render.naming import number_text
+from calm_gui.session.scene import PaneContent, Scene
 
 __all__ = ["HINT", "sentence"]
 

@@ -11,14 +11,16 @@ from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import READINGS, AnyExplanation, Explanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
-from calm_gui.core.threshold import credible_cells, min_max_level
+from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.render.scale import Scale, fit_scale, remark, shared_scale
+from calm_gui.render.map_scale import quantity, scales_of
+from calm_gui.render.naming import number_text
+from calm_gui.render.scale import Scale, remark
 from calm_gui.session.expression import Expression, evaluate, term_name
 from calm_gui.session.state import Pane, RegionShape, State, Threshold
 
-__all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region", "number_text"]
+__all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
 
 _TITLE = {
     "attribution": "Attribution",
@@ -234,10 +236,13 @@ class Scene:
         return int(indices[int(np.argmax(self.class_probabilities[indices]))])
 
     @cached_property
+    def _contents(self) -> tuple[PaneContent, ...]:
+        return tuple(self._content(pane) for pane in self.state.panes)
+
+    @cached_property
     def panes(self) -> tuple[PaneContent, ...]:
         """What each pane shows, with its scale."""
-        contents = [self._content(pane) for pane in self.state.panes]
-        return tuple(replace(content, scale=self._scale(content, contents)) for content in contents)
+        return tuple(replace(c, scale=scale) for c, scale in zip(self._contents, self._scales, strict=True))
 
     def _content(self, pane: Pane) -> PaneContent:
         title = _TITLE.get(pane.reading, pane.reading.removeprefix("method:"))
@@ -325,33 +330,18 @@ class Scene:
         sign = "+" if shown.reading == "counterfactual" and shown.sum > 0 else ""
         return f"{formula} · sum {sign}{number_text(shown.sum)}{means}"
 
-    def quantity(self, shown: Map) -> str:
-        """Which maps may share a scale: those of one quantity."""
-        return "joint" if shown.reading in ("attribution", "saliency") else shown.reading
-
-    def _scale(self, content: PaneContent, contents: list[PaneContent]) -> Scale | None:
-        if not isinstance(content.shown, Map):
-            return None
-        quantity = self.quantity(content.shown)
+    @cached_property
+    def _scales(self) -> list[Scale | None]:
+        """Scales of all panes in the view's mode."""
         view = self.state.view
-        if view.scale_mode == "locked" and (locked := dict(view.locked).get(quantity)):
-            return locked
-        if view.scale_mode == "shared":
-            alike = [c.shown for c in contents if isinstance(c.shown, Map) and self.quantity(c.shown) == quantity]
-            grids = {m.values.size for m in alike}
-            if len(grids) == 1 or not view.relative:
-                return shared_scale(self.own_scale(m) for m in alike)
-        return self.own_scale(content.shown)
-
-    def own_scale(self, shown: Map) -> Scale:
-        """The scale that fits one map alone, in the view's spacing and unit."""
-        view = self.state.view
-        relative = view.relative and shown.reading in ("attribution", "saliency", "cue_posterior", "counterfactual")
-        factor = float(shown.values.size) if relative else 1.0
-        unit = "times uniform" if relative else shown.unit
-        if shown.reading == "cam":
-            return Scale(0.0, 1.0 if shown.values.max() > 0 else 0.0, "linear", 1.0, shown.unit)
-        return fit_scale(shown.values, shown.signed, view.spacing, factor, unit)
+        shown = [content.shown for content in self._contents]
+        own = scales_of(shown, "shared" if view.scale_mode == "shared" else "fit", view.spacing, view.relative)
+        if view.scale_mode != "locked":
+            return own
+        locked = dict(view.locked)
+        return [
+            locked.get(quantity(m), scale) if isinstance(m, Map) else None for m, scale in zip(shown, own, strict=True)
+        ]
 
     @cached_property
     def strip(self) -> tuple[StripStep, ...]:
@@ -407,22 +397,5 @@ def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:
 
 
 def chosen_cells(shown: Map, threshold: Threshold) -> NDArray[np.bool_] | None:
-    """The cells that a threshold chooses, (H,W), or None for no threshold.
-
-    Differences are judged by their size, whatever their sign.
-    """
-    values = np.abs(shown.values) if shown.signed else shown.values
-    if threshold.kind == "none" or not np.isfinite(values).all():
-        return None
-    if threshold.kind == "mass":
-        return credible_cells(values, threshold.value) if values.any() else np.zeros(values.shape, dtype=bool)
-    level = min_max_level(values, threshold.value) if threshold.kind == "min-max" else threshold.value
-    chosen: NDArray[np.bool_] = values >= level
-    return chosen
-
-
-def number_text(value: float) -> str:
-    """A probability as people read it: three digits, or a power of ten."""
-    if value != 0 and abs(value) < 0.001:
-        return f"{value:.1e}".replace("e-0", "e-")
-    return f"{value:.3f}"
+    """The cells that the view's threshold chooses, (H,W), or None for no threshold."""
+    return threshold_cells(shown.values, threshold.kind, threshold.value)

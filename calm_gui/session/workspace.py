@@ -12,6 +12,7 @@ from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, CheckpointError, PictureError
 from calm_gui.model.info import CheckpointInfo, read_info
+from calm_gui.render.map_scale import quantity
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.scene import Scene
@@ -93,6 +94,8 @@ class Workspace:
         self.forward_ms: float | None = None
         self.failures: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str]] = set()
+        self._pending: dict[tuple[str, str], int] = {}
+        self._loading: str | None = None
         self.truth = GroundTruth()
         self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
@@ -132,8 +135,8 @@ class Workspace:
 
     @property
     def busy(self) -> bool:
-        """Whether something that is shown is still being computed."""
-        return any(
+        """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
+        return self._loading is not None or any(
             picture and (picture, checkpoint) not in self.failures and not self.explanation(picture, checkpoint)
             for picture, checkpoint in self._wanted()
         )
@@ -202,16 +205,22 @@ class Workspace:
         """Explain with another checkpoint from now on; a failure leaves the one at hand as it was."""
         key = str(Path(path).absolute())
 
+        def failed(error: Exception) -> None:
+            self._loading = None
+            self._failed(error)
+
         def done(model: "LoadedModel") -> None:
+            self._loading = None
             self._keep_model(key, model)
             selection = self._translated(key)
             self.store.update(selection=selection)
             self._changed()
             self.compute()
 
+        self._loading = key
         self._say(f"loading {Path(path).name}")
         self.runner.submit(
-            Job("checkpoint", lambda job: self._load(key, self.device, job.progress), done, self._failed, self._say)
+            Job("checkpoint", lambda job: self._load(key, self.device, job.progress), done, failed, self._say)
         )
 
     def _translated(self, checkpoint: str) -> Selection:
@@ -243,7 +252,11 @@ class Workspace:
 
     def compute(self) -> None:
         """Ask for every explanation that is shown but not at hand, then for the next picture's."""
-        for pair in self._wanted():
+        wanted = self._wanted()
+        for pair in [pair for pair, urgency in self._pending.items() if urgency == 0 and pair not in wanted]:
+            self.runner.cancel(("explain", *pair))
+            del self._pending[pair]
+        for pair in wanted:
             if pair not in self._explanations and pair not in self.failures:
                 self._submit(pair, urgency=0)
             elif pair in self._explanations:
@@ -255,6 +268,9 @@ class Workspace:
                 self._submit(pair, urgency=1)
 
     def _submit(self, pair: tuple[str, str], urgency: int) -> None:
+        if self._pending.get(pair, urgency + 1) <= urgency:
+            return  # on its way, and soon enough
+        self._pending[pair] = urgency
         picture, checkpoint = pair
 
         def work(job: Job) -> "tuple[LoadedModel, AnyExplanation, float]":
@@ -272,6 +288,7 @@ class Workspace:
             return model, explanation, duration
 
         def done(result: "tuple[LoadedModel, AnyExplanation, float]") -> None:
+            self._pending.pop(pair, None)
             model, explanation, duration = result
             self._keep_model(checkpoint, model)
             if urgency < 2 or pair in self._wanted():
@@ -287,6 +304,7 @@ class Workspace:
                 self._changed()
 
         def failed(error: Exception) -> None:
+            self._pending.pop(pair, None)
             self.failures[pair] = _sentence(error)
             if pair in self._wanted():
                 self._told.add(pair)
@@ -392,9 +410,7 @@ class Workspace:
 
     def lock_scales(self) -> None:
         """Keep the scales that are shown now for all pictures and readings to come."""
-        scales = {
-            self.scene.quantity(c.shown): c.scale for c in self.scene.panes if isinstance(c.shown, Map) and c.scale
-        }
+        scales = {quantity(c.shown): c.scale for c in self.scene.panes if isinstance(c.shown, Map) and c.scale}
         self.update_view(scale_mode="locked", locked=tuple(scales.items()))
 
     def set_panes(self, panes: Iterable[Pane]) -> None:

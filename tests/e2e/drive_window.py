@@ -9,6 +9,7 @@ import time
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 import calm_gui
 from calm_gui.qt.app import build_window, make_application
@@ -19,11 +20,18 @@ from calm_gui.qt.theme import LIGHT, apply_theme
 
 
 def wait_until(condition, seconds: float = 120.0) -> None:
+    """Let the window live until a condition holds; QTest's own waiting keeps the worker from running."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise SystemExit("timed out")
-        QTest.qWait(10)
+        QApplication.processEvents()
+        time.sleep(0.01)
+
+
+def pause(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    wait_until(lambda: time.monotonic() > end)
 
 
 def find(view, key: str) -> QModelIndex:
@@ -36,14 +44,14 @@ def click_node(window, text: str, key: str, modifier=Qt.KeyboardModifier.NoModif
     field, tree = window.classes.search, window.classes.tree
     field.clear()
     QTest.keyClicks(field, text)
-    QTest.qWait(200)
+    pause(0.2)
     index = find(tree, key)
     tree.scrollTo(index)
-    QTest.qWait(50)
+    pause(0.05)
     rect = tree.visualRect(index.siblingAtColumn(NAME))
     assert index.data(KEY_ROLE) == key
     QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, modifier, QPoint(rect.right() - 4, rect.center().y()))
-    QTest.qWait(50)
+    pause(0.05)
 
 
 def main(picture: str, out: str) -> None:

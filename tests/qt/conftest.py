@@ -37,7 +37,7 @@ def settle(shared_window: MainWindow, qtbot: QtBot) -> Settle:
 
     def wait() -> None:
         qtbot.waitUntil(lambda: not shared_window.workspace.busy, timeout=120_000)
-        qtbot.wait(20)
+        qtbot.wait(1)
 
     return wait
 

@@ -1,0 +1,215 @@
+"""Two thousand random actions of a user, and what must hold after each."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.explanation import Map
+from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.hierarchy_model import KEY_ROLE
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.settings import Settings
+from calm_gui.session.expression import SPECIAL, Expression, Term
+from calm_gui.session.state import Threshold
+
+READINGS = ("attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "picture")
+
+
+def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedStateMachine]:
+    workspace = window.workspace
+    hierarchy = workspace.scene.hierarchy
+    assert hierarchy is not None
+    keys = st.sampled_from(sorted(hierarchy))
+    bad = folder / "bad.safetensors"
+    bad.write_bytes(random.Random(0).randbytes(2000))
+
+    class User(RuleBasedStateMachine):
+        @rule(key=keys)
+        def click(self, key: str) -> None:
+            workspace.set_target(Expression.of(key))
+
+        @rule(key=keys)
+        def contrast(self, key: str) -> None:
+            workspace.set_contrast(Expression.of(key))
+
+        @rule(key=keys)
+        def toggle(self, key: str) -> None:
+            workspace.toggle(key)
+
+        @rule(keys=st.lists(st.tuples(keys, st.sampled_from("+-")), max_size=4))
+        def combine(self, keys: list[tuple[str, str]]) -> None:
+            workspace.set_target(Expression(tuple(Term(key, sign) for key, sign in keys)))
+
+        @rule(key=st.sampled_from(sorted(SPECIAL)), to_target=st.booleans())
+        def special(self, key: str, to_target: bool) -> None:
+            (workspace.set_target if to_target else workspace.set_contrast)(Expression.of(key))
+
+        @rule()
+        def swap(self) -> None:
+            window.actions_by_name["swap"].trigger()
+
+        @rule(up=st.booleans())
+        def climb(self, up: bool) -> None:
+            workspace.climb(up)
+
+        @rule(reading=st.sampled_from(READINGS), about=st.sampled_from(("target", "contrast", "superset")))
+        def read(self, reading: str, about: str) -> None:
+            workspace.change_pane(workspace.state.active, reading=reading, about=about)
+
+        @rule(layout=st.sampled_from(sorted(LAYOUTS)))
+        def arrange(self, layout: str) -> None:
+            workspace.set_panes(LAYOUTS[layout](workspace))
+
+        @rule()
+        def add_pane(self) -> None:
+            workspace.add_pane()
+
+        @rule(index=st.integers(0, 5))
+        def close_pane(self, index: int) -> None:
+            workspace.close_pane(index)
+
+        @rule()
+        def next_pane(self) -> None:
+            window.next_pane()
+
+        @rule(by=st.sampled_from((-1, 1)))
+        def step(self, by: int) -> None:
+            workspace.step_picture(by)
+
+        @rule(
+            mode=st.sampled_from(("fit", "shared", "locked")),
+            spacing=st.sampled_from(("linear", "log")),
+            relative=st.booleans(),
+            opacity=st.floats(0, 1),
+            native=st.booleans(),
+            depth=st.integers(0, 20),
+        )
+        def look(self, mode: str, **changes: object) -> None:
+            workspace.update_view(**changes)
+            if mode == "locked":
+                workspace.lock_scales()
+            else:
+                workspace.update_view(scale_mode=mode)
+
+        @rule(kind=st.sampled_from(("none", "mass", "min-max", "value")), value=st.floats(0.01, 1), mask=st.booleans())
+        def cut(self, kind: str, value: float, mask: bool) -> None:
+            workspace.update_view(threshold=Threshold(kind, value), mask=mask, boxes=True)
+
+        @rule(corners=st.tuples(*[st.floats(-20, 320)] * 4), kind=st.sampled_from(("box", "brush")))
+        def mark(self, corners: tuple[float, ...], kind: str) -> None:
+            workspace.add_region(kind, ((corners[0], corners[1]), (corners[2], corners[3])), 8.0)
+
+        @rule()
+        def forget(self) -> None:
+            window.clear_regions()
+
+        @rule(width=st.integers(900, 1500), height=st.integers(600, 1000))
+        def resize(self, width: int, height: int) -> None:
+            window.resize(width, height)
+
+        @rule(factor=st.floats(0.3, 4))
+        def zoom(self, factor: float) -> None:
+            window.zoom(factor)
+
+        @rule(text=st.sampled_from(("", "dog", "crane", "zzz", "7", "n020")))
+        def search(self, text: str) -> None:
+            window.classes.search.setText(text)
+            window.classes.apply_search()
+
+        @rule()
+        def undo(self) -> None:
+            workspace.store.undo()
+
+        @rule()
+        def redo(self) -> None:
+            workspace.store.redo()
+
+        @rule(name=st.sampled_from(sorted(bundled_checkpoints())))
+        def change_checkpoint(self, name: str) -> None:
+            workspace.open_checkpoint(bundled_checkpoints()[name])
+            settle()
+
+        @rule()
+        def open_bad_checkpoint(self) -> None:
+            before = workspace.state
+            workspace.open_checkpoint(bad)
+            QApplication.processEvents()
+            assert workspace.state == before
+
+        @rule()
+        def open_missing_picture(self) -> None:
+            before = workspace.state
+            workspace.open_pictures([folder / "gone.jpg"])
+            assert workspace.state == before
+
+        @rule(what=st.sampled_from(("panes", "single", "pair", "strip")))
+        def export(self, what: str) -> None:
+            dialog = ExportDialog(window.hub, Settings(None), window)
+            dialog.what.setCurrentIndex(dialog.what.findData(what))
+            dialog.dpi.setValue(40)
+            saved = dialog.save(str(folder / "figure.png"))
+            assert saved or dialog.message.text()
+            dialog.deleteLater()
+
+        @invariant()
+        def everything_adds_up(self) -> None:
+            settle()
+            scene = window.hub.scene
+            for content in scene.panes:
+                shown = content.shown
+                if isinstance(shown, Map):
+                    assert np.isfinite(shown.values).all()
+                    assert content.scale is not None
+                    assert shown.check is None or shown.check.passed
+                elif content.shown is None:
+                    why = workspace.failures, content.explanation, workspace.busy, workspace.state
+                    assert content.message or content.pane.reading == "picture", why
+
+        @invariant()
+        def ticks_are_the_set(self) -> None:
+            scene, model = window.hub.scene, window.classes.tree.nodes
+            if scene.hierarchy is None:
+                return
+            for row in range(model.rowCount()):
+                index = model.index(row, 0)
+                node = scene.hierarchy[index.data(KEY_ROLE)]
+                ticked = index.data(Qt.ItemDataRole.CheckStateRole)
+                common = len(node.classes & scene.target)
+                assert (ticked == Qt.CheckState.Checked) == (common == len(node.classes))
+                assert (ticked == Qt.CheckState.Unchecked) == (common == 0)
+
+        @invariant()
+        def undo_and_redo_are_inverse(self) -> None:
+            if workspace.store.can_undo:
+                before = workspace.state
+                workspace.store.undo()
+                workspace.store.redo()
+                assert workspace.state == before
+
+    return User
+
+
+@pytest.mark.slow
+def test_two_thousand_random_actions(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> None:
+    window.workspace.open_pictures(sample_pictures()[:4])
+    settle()
+    run_state_machine_as_test(
+        machine(window, settle, tmp_path),
+        settings=settings(
+            max_examples=40,
+            stateful_step_count=50,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

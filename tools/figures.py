@@ -1,0 +1,178 @@
+"""Draws the pictures of README and guide with the program itself: ``make figures``."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PIL import Image
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QWidget
+
+from calm_gui.api import sample_pictures
+from calm_gui.qt.annotation_dialog import AnnotationDialog
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.keys_dialog import KeysDialog
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
+from calm_gui.session.expression import Expression
+from calm_gui.session.state import Pane, Threshold
+
+OUT = Path(__file__).resolve().parents[1] / "docs" / "images"
+SIZE = (1360, 860)
+CANINE, CAT, DOG = "n02083346", "n02121808", "n02084071"
+
+
+def settle(window: MainWindow) -> None:
+    """Let the window finish what it's doing."""
+    end = time.monotonic() + 180
+    while window.workspace.busy and time.monotonic() < end:
+        QApplication.processEvents()
+        time.sleep(0.01)
+    for _ in range(40):
+        QApplication.processEvents()
+        time.sleep(0.005)
+
+
+def save(widget: QWidget, name: str) -> None:
+    """Save a widget with 256 colours, which such pictures survive and repositories like."""
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    width, height = image.width(), image.height()
+    rows = Image.frombuffer("RGB", (width, height), image.constBits(), "raw", "RGB", image.bytesPerLine(), 1)
+    OUT.mkdir(parents=True, exist_ok=True)
+    rows.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG).save(
+        OUT / f"{name}.png", optimize=True
+    )
+    print(name)
+
+
+def fresh(theme: Theme = LIGHT) -> MainWindow:
+    """A window with the sample pictures, the first one explained."""
+    apply_theme(theme)
+    window = build_window("demo", "cpu", Settings(None))
+    window.resize(*SIZE)
+    window.show()
+    window.workspace.open_pictures(sample_pictures())
+    settle(window)
+    return window
+
+
+def main_view(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of(CANINE))
+
+
+def search(window: MainWindow) -> None:
+    window.classes.search.setText("crane")
+    window.classes.apply_search()
+
+
+def sets(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of(CANINE).excluding("n02087122"))
+    window.workspace.set_contrast(Expression.of("@siblings"))
+
+
+def figure_1(window: MainWindow) -> None:
+    window.workspace.set_panes(LAYOUTS["Figure 1: A, B, A − B"](window.workspace))
+
+
+def figure_3(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of("@predicted"))
+    window.workspace.set_panes(LAYOUTS["Figure 3: all readings"](window.workspace))
+
+
+def winner(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("winner"), Pane("saliency")])
+    window.workspace.update_view(depth=9)
+
+
+def threshold(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution", "superset"), Pane("attribution")])
+    window.workspace.update_view(threshold=Threshold("mass", 0.9), boxes=True, mask=True)
+
+
+def region(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.add_region("box", ((60, 90), (150, 210)))
+    window.side.setCurrentWidget(window.regions)
+
+
+def logarithmic(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution"), Pane("attribution", "contrast")])
+    window.workspace.update_view(spacing="log", relative=True)
+
+
+def pictures(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes(LAYOUTS["Pictures side by side"](window.workspace))
+
+
+def checkpoints(window: MainWindow) -> None:
+    window.workspace.set_panes(LAYOUTS["Checkpoints side by side"](window.workspace))
+
+
+def plot(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
+    window.strip._plotted.setChecked(True)
+    window.strip._own.setChecked(True)
+
+
+SCENES: dict[str, Callable[[MainWindow], None]] = {
+    "window": main_view,
+    "search": search,
+    "sets": sets,
+    "figure-1": figure_1,
+    "figure-3": figure_3,
+    "winner": winner,
+    "threshold": threshold,
+    "region": region,
+    "scale": logarithmic,
+    "pictures": pictures,
+    "checkpoints": checkpoints,
+    "strip": plot,
+}
+
+DIALOGS: dict[str, Callable[[MainWindow], QWidget]] = {
+    "annotate": lambda window: AnnotationDialog(window.hub, from_table=False, parent=window),
+    "checkpoint": lambda window: CheckpointDialog(window.hub, window),
+    "keys": lambda window: KeysDialog(window.actions_by_name, Settings(None), window),
+    "export": lambda window: ExportDialog(window.hub, Settings(None), window),
+}
+
+
+def main(names: list[str]) -> int:
+    """Draw the named pictures, or all."""
+    make_application()
+    wanted = names or [*SCENES, "window-dark", *DIALOGS]
+    unknown = [name for name in wanted if name not in (*SCENES, "window-dark", *DIALOGS)]
+    if unknown:
+        print(f"unknown pictures: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    for name in wanted:
+        window = fresh(DARK if name.endswith("dark") else LIGHT)
+        if name in DIALOGS:
+            dialog = DIALOGS[name](window)
+            dialog.show()
+            if isinstance(dialog, ExportDialog):
+                dialog.show_preview()
+            settle(window)
+            save(dialog, name)
+        else:
+            SCENES[name.removesuffix("-dark")](window)
+            settle(window)
+            save(window, name)
+        window.close()
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="pictures to draw; all by default")
+    sys.exit(main(parser.parse_args().names))
