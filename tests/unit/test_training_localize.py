@@ -1,0 +1,182 @@
+"""Batch maps against the library's readings, and the evaluation command on a small set."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import DataError
+from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.info import CheckpointInfo, InputSpec
+from calm_gui.model.loaded import LoadedModel, load_model
+from calm_training.annotations import read_boxes_csv
+from calm_training.config import ModelConfig
+from calm_training.cues import cub_classes, cue_localization
+from calm_training.evaluate import main
+from calm_training.localize import accuracy, box_accuracy, class_maps, min_max, predictions
+from calm_training.metrics import CueLocalization
+from calm_training.network import make_network
+from calm_training.removal import removal_curves
+
+CLASSES = ClassTable(ClassInfo(i, name) for i, name in enumerate(("cat", "dog", "owl", "crow")))
+HIERARCHY = Hierarchy(
+    {
+        "root": {"name": "animal", "parents": []},
+        "mammal": {"name": "mammal", "parents": ["root"]},
+        **{
+            f"c{i}": {"name": c.name, "parents": ["mammal" if i < 2 else "root"], "class": i}
+            for i, c in enumerate(CLASSES)
+        },
+    },
+    4,
+)
+
+
+def checkpoint(path: Path, method: str, classes: ClassTable = CLASSES, hierarchy: Hierarchy | None = HIERARCHY) -> Path:
+    torch.manual_seed(0)
+    model = ModelConfig(
+        method=method, backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none"
+    )
+    network = make_network(model, len(classes))
+    torch.nn.init.normal_(network.head.class_branch.weight, std=3)
+    if method != "cam":
+        torch.nn.init.normal_(network.head.saliency_branch.weight, std=3)
+    info = CheckpointInfo(
+        method=method,
+        backbone=model.backbone,
+        output_stride=16,
+        dilated=True,
+        classes=classes,
+        saliency_activation=None if method == "cam" else "softplus",
+        input=InputSpec(size=64),
+        hierarchy=hierarchy,
+        supersets=("mammal",) if hierarchy else (),
+    )
+    save_checkpoint(path, network, info, torch.float32)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six pictures with boxes, and the two checkpoints."""
+    root = tmp_path_factory.mktemp("set")
+    generator = np.random.default_rng(0)
+    with (root / "index.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "class_index", "width", "height", "boxes"])
+        for i in range(6):
+            pixels = generator.integers(0, 255, (9, 12, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
+            writer.writerow([f"{i}.png", i % 4, 96, 72, "10 10 50 60;0 0 20 20"])
+    for method in ("calm-em", "cam"):
+        checkpoint(root / f"{method}.safetensors", method)
+    return root
+
+
+def model_of(folder: Path, method: str) -> LoadedModel:
+    return load_model(folder / f"{method}.safetensors", "cpu")
+
+
+def membership(model: LoadedModel) -> torch.Tensor:
+    result = torch.zeros(4, 4)
+    for label in range(4):
+        result[label, model.supersets[label].indices.tolist()] = 1
+    return result
+
+
+def test_maps_and_predictions_are_the_library_s_readings(folder):
+    model = model_of(folder, "calm-em")
+    for picture in read_boxes_csv(folder / "index.csv"):
+        explanation = model.explain(picture.path)
+        f, a = torch.from_numpy(explanation.f)[None], torch.from_numpy(explanation.a)[None, None]
+        maps = class_maps(f, a, "softplus", torch.tensor([picture.label]), membership(model))
+        expected = {
+            "attribution": explanation.attribution(picture.label),
+            "superset": explanation.attribution(model.supersets[picture.label]),
+            "saliency": explanation.saliency(),
+        }
+        assert maps.keys() == expected.keys()
+        for name, reading in expected.items():
+            np.testing.assert_allclose(maps[name][0], reading.values, rtol=1e-4, atol=1e-7)
+            large = reading.upsampled((64, 64))
+            scaled = (large - large.min()) / (large.max() - large.min())
+            np.testing.assert_allclose(min_max(maps[name], 64)[0], scaled, atol=1e-4)
+        assert predictions(f, a, "softplus").item() == explanation.top(1)[0][0]
+
+
+def test_cam_maps(folder):
+    model = model_of(folder, "cam")
+    explanation = model.explain(folder / "0.png")
+    f = torch.from_numpy(explanation.f)[None]
+    maps = class_maps(f, None, None, torch.tensor([1]), membership(model))
+    np.testing.assert_allclose(maps["cam"][0], explanation.f[1])
+    np.testing.assert_allclose(maps["cam-superset"][0], explanation.f[:2].sum(0), rtol=1e-5)
+    assert predictions(f, None, None).item() == explanation.top(1)[0][0]
+
+
+def test_a_map_without_variation_is_zero_everywhere():
+    assert (min_max(torch.full((1, 4, 4), 0.3), 8) == 0).all()
+
+
+@pytest.mark.parametrize("method", ["calm-em", "cam"])
+def test_results_do_not_depend_on_the_batch(folder, method):
+    model, pictures = model_of(folder, method), read_boxes_csv(folder / "index.csv")
+    one, many = (box_accuracy(model, pictures, batch=batch) for batch in (1, 6))
+    assert one == many
+    assert one["top-1"] == accuracy(model, pictures, batch=4)
+    assert set(one["maps"]) == ({"cam", "cam-superset"} if method == "cam" else {"attribution", "superset", "saliency"})
+
+
+def test_removal_curves_of_a_checkpoint(folder):
+    pictures = read_boxes_csv(folder / "index.csv")
+    curves = removal_curves(model_of(folder, "calm-em"), pictures[:2], shares=(0.0, 1.0), random_seeds=(0,))
+    for curve in curves.values():
+        assert curve["images"] == 2
+        # Nothing or everything erased: no map can differ from a random one.
+        assert curve["accuracy"] == curve["random"]
+
+
+def test_the_command_writes_json_and_a_table(folder, tmp_path, capsys):
+    checkpoints = [part for m in ("calm-em", "cam") for part in ("--checkpoint", str(folder / f"{m}.safetensors"))]
+    arguments = ["wsol", *checkpoints, "--data", str(folder), "--report", "2", "--quiet", "--device", "cpu"]
+    assert main([*arguments, "--out", str(tmp_path / "wsol.json")]) == 0
+    table = capsys.readouterr().out
+    assert table.count("| saliency | 4 |") == 1
+    content = json.loads((tmp_path / "wsol.json").read_text())
+    assert "lowest SHA-256" in content["conventions"]
+    assert {result["images"] for result in content["results"].values()} == {4}
+    assert (tmp_path / "wsol.md").read_text().strip() == table.strip()
+    assert main(["accuracy", *checkpoints, "--data", str(folder), "--quiet"]) == 0
+    assert main(["removal", *checkpoints, "--data", str(folder), "--quiet", "--select", "1"]) == 0
+    assert "90 %" in capsys.readouterr().out
+
+
+def test_what_cannot_be_measured_is_said(folder, tmp_path, capsys):
+    assert main(["wsol", "--checkpoint", "demo", "--data", str(tmp_path), "--quiet"]) == 1
+    assert "can't be read" in capsys.readouterr().err
+    with pytest.raises(DataError, match="isn't trained on CUB"):
+        cub_classes(model_of(folder, "cam"))
+    with (tmp_path / "index.csv").open("w") as file:
+        file.write(f"file,class_index,width,height,boxes\n{folder / '0.png'},9,96,72,1 1 5 5\n")
+    with pytest.raises(DataError, match="of class 9"):
+        box_accuracy(model_of(folder, "cam"), read_boxes_csv(tmp_path / "index.csv"))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("method", ["calm-em", "cam"])
+def test_cues_of_a_checkpoint_on_the_pairs_that_are_there(shared, tmp_path, method):
+    cub = CueLocalization(shared / "data/cub/CUB_200_2011")
+    names = [name for name in sorted({Path(f).parts[0] for f in cub.files.values()}) if name[:3] in ("009", "010")]
+    classes = ClassTable(ClassInfo(i, name) for i, name in enumerate(names))
+    model = load_model(checkpoint(tmp_path / "cub.safetensors", method, classes, None), "cpu")
+    result = cue_localization(model, cub)
+    assert result["pairs"] == {1: 0, 2: 1, 3: 0}
+    assert result["within"] == "box"
+    assert 0 < result["mean"] < 1
+    assert result["mean"] == result["mPxAP"][2]
