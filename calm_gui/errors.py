@@ -13,6 +13,7 @@ __all__ = [
     "NumericalError",
     "PictureError",
     "ReadingError",
+    "SessionError",
 ]
 
 
@@ -46,6 +47,10 @@ class NumericalError(CalmError):
 
 class ExportError(CalmError):
     """A file can't be written: unknown format, missing folder, no permission, full disk."""
+
+
+class SessionError(CalmError):
+    """A session file can't be read: not one, from a newer program, or with values that make no sense."""
 
 
 class DataError(CalmError):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 from PySide6.QtCore import QTimer, qInstallMessageHandler
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from calm_gui import __version__
 from calm_gui.api import resolve_checkpoint, sample_pictures
 from calm_gui.errors import CalmError
+from calm_gui.qt.autosave import Autosave, autosave_path
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
@@ -137,16 +138,29 @@ def run(options: argparse.Namespace) -> int:
         return _screenshot(application, window, options)
     window.restore()
     window.show()
-    QTimer.singleShot(0, lambda: _first_pictures(window, options))
+    autosave = Autosave(window.workspace, autosave_path(), window)
+    left_over = autosave.start()
+    QTimer.singleShot(0, lambda: _begin(window, options, left_over))
     status = application.exec()
     window.workspace.close()
+    autosave.finish()
     return status
+
+
+def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:
+    """Open what the command line asks for; else offer the session of a program that didn't end well."""
+    if left_over and not options.pictures:
+        question = "calm-gui didn't end well the last time. Go on where it was?"
+        if QMessageBox.question(window, "calm-gui", question) == QMessageBox.StandardButton.Yes:
+            window.workspace.open_session(autosave_path())
+            return
+    _first_pictures(window, options)
 
 
 def _first_pictures(window: MainWindow, options: argparse.Namespace) -> None:
     _choose(window, options)
     if options.pictures:
-        window.workspace.open_pictures(options.pictures)
+        window.files.open([str(path) for path in options.pictures])
     else:
         window.workspace.open_pictures(sample_pictures())
 

@@ -12,6 +12,7 @@ from calm_gui.qt.settings import Settings
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
 
+_SESSIONS = "Sessions (*.calm.json);;All files (*)"
 CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".tar", ".ckpt")
 
 
@@ -33,9 +34,12 @@ class FileActions:
         self._settings = settings
 
     def open(self, paths: Sequence[str]) -> None:
-        """Open whatever these are: checkpoints by their ending, the rest as pictures."""
+        """Open whatever these are: sessions and checkpoints by their ending, the rest as pictures."""
+        sessions = [path for path in paths if path.lower().endswith(".calm.json")]
         checkpoints = [path for path in paths if path.lower().endswith(CHECKPOINT_SUFFIXES)]
-        pictures = [path for path in paths if path not in checkpoints]
+        pictures = [path for path in paths if path not in (*checkpoints, *sessions)]
+        if sessions:
+            self._workspace.open_session(sessions[0])
         if checkpoints:
             self._settings.set("checkpoint folder", str(Path(checkpoints[0]).parent))
             self._settings.add_recent("checkpoints", checkpoints[0])
@@ -65,6 +69,19 @@ class FileActions:
         path = self._ask("Open a checkpoint", f"Checkpoints ({patterns});;All files (*)", "checkpoint folder")
         if path:
             self.open([path])
+
+    def open_session(self) -> None:
+        """Ask for a session and open it."""
+        if path := self._ask("Open a session", _SESSIONS, "session folder"):
+            self._workspace.open_session(path)
+
+    def save_session(self) -> None:
+        """Ask for a place and save the session."""
+        start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.calm.json")
+        path, _ = QFileDialog.getSaveFileName(self._window, "Save the session", start, _SESSIONS)
+        if path:
+            target = path if path.endswith(".json") else f"{path}.calm.json"
+            self._guarded(lambda: self._workspace.save_session(target))
 
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from calm_gui.core.explanation import Reading
+from calm_gui.core.threshold import ThresholdKind
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
 
@@ -21,7 +22,7 @@ __all__ = [
 
 About = Literal["target", "contrast", "superset"]
 ScaleMode = Literal["fit", "shared", "locked"]
-ThresholdKind = Literal["none", "value", "mass", "min-max"]
+
 
 MAX_PANES = 6
 

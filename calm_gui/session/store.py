@@ -64,6 +64,12 @@ class Store:
             self._redo.clear()
         self._swap(new)
 
+    def reset(self, state: State) -> None:
+        """Swap everything, and forget the history."""
+        self._undo.clear()
+        self._redo.clear()
+        self._swap(state)
+
     @property
     def can_undo(self) -> bool:
         """Whether there is something to undo."""

@@ -15,6 +15,8 @@ from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.jobs import Job, Runner
+from calm_gui.session.ledger import sentence
+from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import MAX_PANES, Pane, RegionShape, Selection, State, View
 from calm_gui.session.store import Store
@@ -222,6 +224,32 @@ class Workspace:
         self.runner.submit(
             Job("checkpoint", lambda job: self._load(key, self.device, job.progress), done, failed, self._say)
         )
+
+    def save_session(self, path: str | Path) -> None:
+        """Write what is open and chosen; errors as for `calm_gui.model.files.atomic_path`."""
+        shown = tuple(f"{content.title} · {content.subtitle}" for content in self.scene.panes)
+        save_session(path, self.state, shown, sentence(self.scene))
+
+    def open_session(self, path: str | Path) -> None:
+        """Open what a session file says; a file that can't be used leaves everything as it was."""
+        try:
+            saved = load_session(path)
+        except CalmError as error:
+            self.complain(str(error))
+            return
+        checkpoint = saved.state.selection.checkpoint
+        if saved.missing:
+            names = ", ".join(Path(name).name for name in saved.missing[:3])
+            self.complain(f"{len(saved.missing)} pictures of the session weren't found ({names}); put them beside it")
+        if not Path(checkpoint).exists() and checkpoint not in self.infos:
+            was = "; ".join((*saved.shown, saved.sentence))
+            self.complain(f"the session's checkpoint {checkpoint} isn't here. When it was saved it showed: {was}")
+            return
+        if checkpoint not in self.infos:
+            self._read_info(checkpoint)
+        self.failures.clear()
+        self.store.reset(saved.state)
+        self.compute()
 
     def _translated(self, checkpoint: str) -> Selection:
         """The selection in another checkpoint's classes; terms that it lacks fall back to the first guess."""

@@ -1,0 +1,235 @@
+"""Sessions on disk (`*.calm.json`): what is open and chosen, with relative paths, validated when loaded."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from calm_gui.api import bundled_checkpoints
+from calm_gui.core.explanation import READINGS
+from calm_gui.errors import SessionError
+from calm_gui.model.files import write_bytes
+from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
+from calm_gui.render.scale import Scale
+from calm_gui.session.expression import Expression, Term
+from calm_gui.session.state import MAX_PANES, About, Pane, RegionShape, ScaleMode, Selection, State, Threshold, View
+
+__all__ = ["FORMAT", "SavedSession", "load_session", "save_session", "session_to_json"]
+
+FORMAT = 1
+_MAX_BYTES = 20_000_000
+_BUNDLED = "bundled:"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SavedSession:
+    """A session that was read.
+
+    Attributes
+    ----------
+    state : State
+        With absolute paths; pictures that were found again stand at their new place.
+    missing : tuple of str
+        Pictures that are nowhere; they are not in the state.
+    shown : tuple of str
+        What the panes said when the session was saved, a line each.
+    sentence : str
+        What the ledger said.
+    """
+
+    state: State
+    missing: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    sentence: str = ""
+
+
+def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), sentence: str = "") -> None:
+    """Write a session; errors as for `calm_gui.model.files.atomic_path`."""
+    path = Path(path)
+    data = session_to_json(state, path.absolute().parent, shown, sentence)
+    write_bytes(path, json.dumps(data, ensure_ascii=False, indent=1).encode())
+
+
+def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: str) -> dict[str, Any]:
+    """The JSON of a session that lies in a folder."""
+    return {
+        "calm_session": FORMAT,
+        "checkpoint": _checkpoint_name(state.selection.checkpoint, base),
+        "target": _expression_to_json(state.selection.target),
+        "contrast": _expression_to_json(state.selection.contrast),
+        "pictures": [_relative(p, base) for p in state.pictures],
+        "current": state.current,
+        "panes": [
+            {
+                **asdict(pane),
+                "checkpoint": pane.checkpoint and _checkpoint_name(pane.checkpoint, base),
+                "picture": pane.picture and _relative(pane.picture, base),
+            }
+            for pane in state.panes
+        ],
+        "active": state.active,
+        "view": {**asdict(state.view), "locked": [[name, scale.to_json()] for name, scale in state.view.locked]},
+        "regions": [{**asdict(region), "picture": _relative(region.picture, base)} for region in state.regions],
+        "named_sets": [_expression_to_json(e) for e in state.named_sets],
+        "shown": list(shown),
+        "sentence": sentence,
+    }
+
+
+def load_session(path: str | Path) -> SavedSession:
+    """Read a session.
+
+    Pictures that aren't where they were are looked for beside the session file.
+
+    Raises
+    ------
+    SessionError
+        If the file isn't a session, is from a newer program, or holds values that make no sense.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise SessionError(f"{path.name} is {path.stat().st_size / 1e6:.0f} MB, too large for a session")
+        data = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise SessionError(f"there is no file {path}") from error
+    except OSError as error:
+        raise SessionError(f"{path} can't be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise SessionError(f"{path.name} isn't a session: it isn't JSON ({type(error).__name__})") from error
+    version = data.get("calm_session") if isinstance(data, dict) else None
+    if not isinstance(version, int):
+        raise SessionError(f"{path.name} isn't a calm-gui session")
+    if version > FORMAT:
+        raise SessionError(
+            f"{path.name} has session format {version}, this program reads up to {FORMAT}; update calm-gui"
+        )
+    try:
+        return _from_json(data, path.absolute().parent)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise SessionError(f"{path.name} holds something that makes no sense: {error!r}") from error
+
+
+def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
+    named = {str(name): _found(str(name), base) for name in data["pictures"]}
+    pictures = tuple(found for found in named.values() if found)
+    current_name = data["pictures"][data["current"]] if 0 <= int(data["current"]) < len(data["pictures"]) else None
+    current = named.get(current_name) if current_name else None
+    panes = tuple(_pane(pane, base, named) for pane in data["panes"])
+    if not 1 <= len(panes) <= MAX_PANES:
+        raise ValueError(f"{len(panes)} panes")
+    state = State(
+        selection=Selection(
+            _checkpoint_path(str(data["checkpoint"]), base), _expression(data["target"]), _expression(data["contrast"])
+        ),
+        pictures=pictures,
+        current=pictures.index(current) if current else (0 if pictures else -1),
+        panes=panes,
+        active=min(max(int(data["active"]), 0), len(panes) - 1),
+        view=_view(data["view"]),
+        regions=tuple(r for r in (_region(region, named) for region in data["regions"]) if r),
+        named_sets=tuple(_expression(e) for e in data.get("named_sets", ())),
+    )
+    missing = tuple(name for name, found in named.items() if not found)
+    return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")))
+
+
+def _relative(path: str, base: Path) -> str:
+    """A path below the session's folder as relative, others as they are."""
+    try:
+        return Path(path).relative_to(base).as_posix()
+    except ValueError:
+        return path
+
+
+def _found(name: str, base: Path) -> str | None:
+    """Absolute path of a picture: where it was, or by its name beside the session."""
+    places = (base / name, base / Path(name).name)
+    return next((str(place.absolute()) for place in places if place.is_file()), None)
+
+
+def _checkpoint_name(path: str, base: Path) -> str:
+    bundled = {str(p.absolute()): name for name, p in bundled_checkpoints().items()}
+    return _BUNDLED + bundled[path] if path in bundled else _relative(path, base)
+
+
+def _checkpoint_path(name: str, base: Path) -> str:
+    if name.startswith(_BUNDLED):
+        bundled = bundled_checkpoints().get(name.removeprefix(_BUNDLED))
+        return str(bundled.absolute()) if bundled else name
+    return str((base / name).absolute())
+
+
+def _expression_to_json(expression: Expression) -> dict[str, Any]:
+    return {"terms": [[term.sign, term.key] for term in expression.terms], "name": expression.name}
+
+
+def _expression(data: Mapping[str, Any]) -> Expression:
+    terms = tuple(Term(str(key), _one_of(sign, ("+", "-"))) for sign, key in data["terms"])
+    return Expression(terms, str(data.get("name", "")))
+
+
+def _one_of(value: T, allowed: Any) -> T:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is none of {', '.join(map(str, allowed))}")
+    return value
+
+
+def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) -> Pane:
+    reading = str(data["reading"])
+    if not reading.startswith("method:"):
+        _one_of(reading, (*READINGS, "picture"))
+    checkpoint, picture = data.get("checkpoint"), data.get("picture")
+    return Pane(
+        reading,
+        _one_of(data["about"], get_args(About)),
+        _checkpoint_path(str(checkpoint), base) if checkpoint else None,
+        named.get(str(picture)) if picture else None,
+    )
+
+
+def _scale(data: Mapping[str, Any]) -> Scale:
+    low, high, factor = (float(data[key]) for key in ("low", "high", "factor"))
+    return Scale(low, high, _one_of(data["spacing"], ("linear", "log")), factor, str(data["unit"]))
+
+
+def _number(low: float, high: float) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        number = float(value)
+        if not low <= number <= high:
+            raise ValueError(f"{number} lies outside {low}..{high}")
+        return number
+
+    return check
+
+
+_VIEW: dict[str, Callable[[Any], Any]] = {
+    "sequential": lambda v: _one_of(v, SEQUENTIAL),
+    "diverging": lambda v: _one_of(v, DIVERGING),
+    "opacity": _number(0, 1),
+    "scale_mode": lambda v: _one_of(v, get_args(ScaleMode)),
+    "locked": lambda v: tuple((str(name), _scale(scale)) for name, scale in v),
+    "spacing": lambda v: _one_of(v, ("linear", "log")),
+    "threshold": lambda v: Threshold(
+        _one_of(v["kind"], ("none", "value", "mass", "min-max")), _number(0, 1)(v["value"])
+    ),
+    "depth": lambda v: int(_number(0, 1000)(v)),
+    "zoom": _number(1, 1000),
+    "centre": lambda v: (_number(0, 1)(v[0]), _number(0, 1)(v[1])),
+}
+
+
+def _view(data: Mapping[str, Any]) -> View:
+    known = {field.name for field in fields(View)}
+    return View(**{key: _VIEW.get(key, bool)(value) for key, value in data.items() if key in known})
+
+
+def _region(data: Mapping[str, Any], named: Mapping[str, str | None]) -> RegionShape | None:
+    picture = named.get(str(data["picture"]))
+    points = tuple((float(x), float(y)) for x, y in data["points"])
+    kind = _one_of(data["kind"], ("box", "polygon", "brush"))
+    if len(points) < {"box": 2, "polygon": 3, "brush": 1}[kind]:
+        raise ValueError(f"a {kind} of {len(points)} points")
+    return RegionShape(str(data["name"]), picture, kind, points, float(data.get("radius", 0))) if picture else None

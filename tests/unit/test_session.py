@@ -1,0 +1,330 @@
+"""Session logic without Qt: store, expressions, persistence, annotation, ground truth, hierarchy files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import calm_resources
+from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
+from calm_gui.core.geometry import Box
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import ClassLookupError, DataError, ExportError, HierarchyError, SessionError
+from calm_gui.model.class_matching import match_classes, matched_hierarchy
+from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
+from calm_gui.session.annotation import Annotation
+from calm_gui.session.expression import Expression, Term, evaluate, smallest_node
+from calm_gui.session.persistence import load_session, save_session
+from calm_gui.session.state import Pane, RegionShape, Selection, State, Threshold, View
+from calm_gui.session.store import Store
+from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
+
+SHAPES = {
+    "all": {"name": "all", "parents": []},
+    "animal": {"name": "animal", "parents": ["all"]},
+    "pet": {"name": "pet", "parents": ["all"]},
+    "cat": {"name": "cat", "parents": ["animal", "pet"], "class": 0},
+    "dog": {"name": "dog", "parents": ["animal", "pet"], "class": 1},
+    "wolf": {"name": "wolf", "parents": ["animal"], "class": 2},
+    "car": {"name": "car", "parents": ["all"], "class": 3},
+}
+CLASSES = ClassTable(ClassInfo(i, name) for i, name in enumerate(("cat", "dog", "wolf", "car")))
+
+
+@pytest.fixture
+def small() -> Hierarchy:
+    return Hierarchy(SHAPES, 4)
+
+
+@pytest.fixture(scope="module")
+def imagenet() -> tuple[ClassTable, Hierarchy]:
+    listed = json.loads(calm_resources.path("imagenet/classes.json").read_text("utf-8"))["classes"]
+    classes = ClassTable(ClassInfo(c["index"], c["name"], c["wnid"]) for c in listed)
+    data = json.loads(calm_resources.path("imagenet/hierarchy.json").read_text("utf-8"))
+    return classes, Hierarchy.from_json(data, classes)
+
+
+# Set algebra
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        ("+animal", {0, 1, 2}),
+        ("+animal -dog", {0, 2}),
+        ("+animal -pet", {2}),
+        ("+animal -pet +car", {2, 3}),
+        ("+car -all", set()),
+        ("-animal +dog", {1}),
+        ("", set()),
+        ("+#3", {3}),
+    ],
+)
+def test_terms_apply_from_left_to_right(small: Hierarchy, terms: str, expected: set[int]) -> None:
+    expression = Expression(tuple(Term(word[1:], word[0]) for word in terms.split()))
+    assert evaluate(expression, CLASSES, small) == ClassSet(expected)
+
+
+def test_including_and_excluding_edit_terms() -> None:
+    expression = Expression.of("animal").including("car").excluding("dog")
+    assert [term.sign + term.key for term in expression.terms] == ["+animal", "+car", "-dog"]
+    assert expression.including("dog").terms[-1] == Term("dog")
+    assert Expression.of("animal", "car").excluding("car") == Expression.of("animal")
+    assert not Expression.of("animal").excluding("animal")
+    assert expression.without(1).terms == (Term("animal"), Term("dog", "-"))
+
+
+def test_special_terms(small: Hierarchy) -> None:
+    target = ClassSet([1])
+    assert evaluate(Expression.of("@rest"), CLASSES, small, None, target) == ClassSet([0, 2, 3])
+    assert evaluate(Expression.of("@siblings"), CLASSES, small, None, target) == ClassSet([0])
+    with pytest.raises(ClassLookupError, match="unicorn"):
+        evaluate(Expression.of("unicorn"), CLASSES, small)
+
+
+def test_smallest_node_holds_the_set(small: Hierarchy) -> None:
+    assert smallest_node(ClassSet([0, 1]), small) == "pet"
+    assert smallest_node(ClassSet([0, 2]), small) == "animal"
+    assert smallest_node(ClassSet([0, 3]), small) == "all"
+    assert smallest_node(ClassSet(), small) is None
+
+
+# Store
+
+
+def test_store_tells_each_change_once_and_undoes_it() -> None:
+    store = Store(State(Selection("a")))
+    told: list[tuple[State, State]] = []
+    store.observe(lambda old, new: told.append((old, new)))
+    start = store.state
+    store.update(selection=Selection("b"))
+    store.update(selection=Selection("b"))
+    assert len(told) == 1 and told[0] == (start, store.state)
+    store.update(undoable=False, view=View(opacity=0.1))
+    store.undo()
+    assert store.state == start
+    store.redo()
+    assert store.state.selection.checkpoint == "b" and store.state.view.opacity == 0.1
+
+
+def test_pictures_are_not_undone() -> None:
+    store = Store(State(Selection("a")))
+    store.update(undoable=False, pictures=("x.jpg",), current=0)
+    assert not store.can_undo
+    store.update(panes=(Pane("saliency"),))
+    store.undo()
+    assert store.state.picture == "x.jpg"
+
+
+# Persistence
+
+
+def rich_state(folder: Path) -> State:
+    pictures = []
+    for name in ("a.jpg", "名前.jpg"):
+        (folder / name).write_bytes(b"x")
+        pictures.append(str(folder / name))
+    return State(
+        Selection(str(folder / "net.safetensors"), Expression((Term("animal"), Term("dog", "-")), "not dogs")),
+        tuple(pictures),
+        1,
+        (Pane("conditional", "superset"), Pane("picture", picture=pictures[0])),
+        1,
+        View(opacity=0.25, threshold=Threshold("mass", 0.5), zoom=2.0, centre=(0.3, 0.6)),
+        (RegionShape("head", pictures[1], "polygon", ((1, 2), (3, 4), (5, 0.5))),),
+        (Expression.of("cat"),),
+    )
+
+
+def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
+    state = rich_state(tmp_path)
+    save_session(tmp_path / "s.calm.json", state, ("Attribution · sum 0.5",), "The model gives 0.5.")
+    saved = load_session(tmp_path / "s.calm.json")
+    assert saved.state == state
+    assert (saved.missing, saved.shown, saved.sentence) == ((), ("Attribution · sum 0.5",), "The model gives 0.5.")
+
+
+def test_a_moved_folder_still_opens(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    state = rich_state(tmp_path / "old")
+    save_session(tmp_path / "old" / "s.calm.json", state)
+    (tmp_path / "old").rename(tmp_path / "new")
+    saved = load_session(tmp_path / "new" / "s.calm.json")
+    assert saved.missing == ()
+    assert saved.state.picture == str(tmp_path / "new" / "名前.jpg")
+
+
+def test_lost_pictures_are_named(tmp_path: Path) -> None:
+    save_session(tmp_path / "s.calm.json", rich_state(tmp_path))
+    (tmp_path / "a.jpg").unlink()
+    saved = load_session(tmp_path / "s.calm.json")
+    assert saved.missing == ("a.jpg",)
+    assert len(saved.state.pictures) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "isn't a session"),
+        ("[]", "isn't a calm-gui session"),
+        ("{}", "isn't a calm-gui session"),
+        ('{"calm_session": 99}', "update calm-gui"),
+        ('{"calm_session": 1}', "makes no sense"),
+        ("[" * 100_000, "isn't a session"),
+        ("\x80\x04K\x01.", "isn't"),
+    ],
+)
+def test_what_is_no_session_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "s.calm.json"
+    path.write_text(text, "latin-1")
+    with pytest.raises(SessionError, match=words):
+        load_session(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("panes", []),
+        ("panes", [{"reading": "nonsense", "about": "target"}]),
+        ("pictures", 3),
+        ("view", {"opacity": 7}),
+        ("view", {"sequential": "jet"}),
+        ("view", {"opacity": "__import__('os')"}),
+        ("regions", [{"name": "r", "picture": "a.jpg", "kind": "box", "points": [[1, 2]]}]),
+        ("target", {"terms": [["*", "dog"]]}),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(tmp_path: Path, key: str, value: object) -> None:
+    path = tmp_path / "s.calm.json"
+    save_session(path, rich_state(tmp_path))
+    data = json.loads(path.read_text("utf-8"))
+    data[key] = value
+    path.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(SessionError, match="makes no sense"):
+        load_session(path)
+
+
+def test_saving_where_one_cannot_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ExportError):
+        save_session(tmp_path / "no" / "s.calm.json", State(Selection("a")))
+    assert list(tmp_path.iterdir()) == []
+
+
+# Annotation
+
+
+def test_annotation_walks_breadth_first_and_skips_below_hom(small: Hierarchy) -> None:
+    annotation = Annotation(small)
+    asked = []
+    while node := annotation.current:
+        asked.append(node.key)
+        annotation.mark(node.key, "hom" if node.key == "pet" else "het")
+    assert asked == ["all", "animal", "pet"]
+    assert annotation.supersets == ("pet",)
+    assert annotation.progress.settled == 4
+    assert annotation.undo() == "pet"
+    assert annotation.current == small["pet"]
+
+
+def test_annotation_saves_and_loads(small: Hierarchy, tmp_path: Path) -> None:
+    annotation = Annotation(small)
+    annotation.mark("all", "het")
+    annotation.mark("animal", "hom")
+    annotation.save(tmp_path / "a.json")
+    again = Annotation.load(tmp_path / "a.json", small)
+    assert again.marks == annotation.marks and again.progress == annotation.progress
+    assert again.undo() == "animal"
+    (tmp_path / "b.json").write_text('{"marks": {"unicorn": "hom"}}')
+    with pytest.raises(DataError, match="unicorn"):
+        Annotation.load(tmp_path / "b.json", small)
+    (tmp_path / "c.json").write_text('{"marks": {"all": "maybe"}}')
+    with pytest.raises(DataError, match="hom or het"):
+        Annotation.load(tmp_path / "c.json", small)
+
+
+def test_annotation_of_imagenet_starts_from_the_papers_table(imagenet: tuple[ClassTable, Hierarchy]) -> None:
+    rows = json.loads(calm_resources.path("imagenet/supersets.json").read_text("utf-8"))["rows"]
+    annotation = Annotation(imagenet[1], tuple(row["wnid"] for row in rows))
+    assert set(annotation.supersets) == {row["wnid"] for row in rows}
+    assert annotation.progress.settled >= 702
+
+
+# Ground truth
+
+
+def test_truth_from_a_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "file,class,boxes\na.jpg,dog,1 2 3 4;5 6 7 8\nsub/a.jpg,cat,\nb.jpg,,0 0 9 9\nb.jpg,,0 0 9 9\n", "utf-8"
+    )
+    truth = read_truth(tmp_path / "t.csv", CLASSES)
+    assert truth.class_of("/x/a.jpg") == 1
+    assert truth.class_of("/x/sub/a.jpg") == 0
+    assert truth.boxes_of("/x/a.jpg") == (Box(1, 2, 3, 4), Box(5, 6, 7, 8))
+    assert truth.boxes_of("/x/b.jpg") == (Box(0, 0, 9, 9),)
+    assert GroundTruth().class_of("a.jpg") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("name,class\na.jpg,dog\n", "column 'file'"),
+        ("file,colour\na.jpg,red\n", "neither classes"),
+        ("file,class\na.jpg,unicorn\n", "line 2.*unicorn"),
+        ("file,class_index\na.jpg,9\n", "line 2.*no class 9"),
+        ("file,boxes\na.jpg,1 2 3\n", "line 2.*isn't a box"),
+        ("file,boxes\na.jpg,5 5 1 9\n", "line 2.*reversed"),
+        ("file,class\n,dog\n", "line 2.*missing"),
+    ],
+)
+def test_faulty_tables_are_told_by_line(tmp_path: Path, table: str, words: str) -> None:
+    (tmp_path / "t.csv").write_text(table, "utf-8")
+    with pytest.raises(DataError, match=words):
+        read_truth(tmp_path / "t.csv", CLASSES)
+
+
+@pytest.mark.parametrize(("folder", "index"), [("dog", 1), ("002.Dog", 1), ("DOG", 1), ("unicorn", None)])
+def test_class_of_a_folder(folder: str, index: int | None) -> None:
+    assert class_of_folder(f"/data/{folder}/x.jpg", CLASSES) == index
+
+
+# Hierarchy files
+
+
+def test_hierarchy_from_rows_and_back_through_json(tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text(
+        "child,parent\ncat,pet\ndog,pet\n# comment\nwolf,animal\npet,animal\ncar,thing\n", "utf-8"
+    )
+    hierarchy = read_hierarchy(tmp_path / "h.csv", CLASSES)
+    assert hierarchy["animal"].classes == ClassSet([0, 1, 2])
+    write_hierarchy(tmp_path / "h.json", hierarchy)
+    again = read_hierarchy(tmp_path / "h.json", CLASSES)
+    assert {k: n.classes for k, n in again.items()} == {k: n.classes for k, n in hierarchy.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("cat,pet\npet,animal\nanimal,pet\ndog,pet\nwolf,pet\ncar,pet\n", "lines? 2, 3.*cycle"),
+        ("cat,pet\ndog,pet\n", "leaves out 2 of 4"),
+        ("cat,pet,zoo\n", "line 1.*3 values"),
+        ("cat,cat\n", "line 1.*own parent"),
+        ("99,pet\n", "line 1.*no class 99"),
+        ("", "no rows"),
+        ("{", "isn't valid JSON"),
+        ('{"nodes": {"a": {"parents": "b"}}}', "list of keys"),
+        ('{"nodes": {"a": {"parents": ["b"]}}}', "doesn't exist"),
+    ],
+)
+def test_faulty_hierarchies_are_told_by_line(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "h.csv").write_text(text, "utf-8")
+    with pytest.raises(HierarchyError, match=words):
+        read_hierarchy(tmp_path / "h.csv", CLASSES)
+
+
+def test_names_without_wnids_find_their_nouns() -> None:
+    birds = ClassTable(ClassInfo(i, n) for i, n in enumerate(("001.Laysan_Albatross", "Cardinal", "Qwxyz")))
+    matches = match_classes(birds, below="n01503061")
+    hierarchy = matched_hierarchy(birds, matches)
+    assert hierarchy["n01503061"].classes == ClassSet([0, 1])
+    assert matches[2] is None
+    assert hierarchy["n00001740"].classes == ClassSet([0, 1, 2])
