@@ -190,12 +190,12 @@ class _Run:
         self.several = len(paths) > 1
         if options.where:
             parse_question(options.where, _columns())
-        if options.contact_sheet:
-            self._check_sheet()
         self.plan = self._plan()
         if options.resume and not options.out:
             raise DataError("--resume needs the --out of the interrupted batch")
         self.out = _made_folder(options.out) if options.out else Path()
+        if options.contact_sheet:
+            self._check_sheet()
         self.results: list[tuple[str, PictureResult]] = []
 
     def _check_sheet(self) -> None:
@@ -380,7 +380,7 @@ class _Run:
                 shown = explanation.reading(reading, parse_set(row["target"], explanation))
                 value = row[self.options.by]
                 number = f"{value:.3g}" if isinstance(value, float) else str(value)
-                lines = (row["name"], f"{row['target_name']}, {self.options.by} {number}")
+                lines = (row["name"], row["target_name"], f"{self.options.by} {number}")
                 items[id(row)] = SheetItem(thumbnail(shown), lines)
         return items
 

@@ -58,10 +58,11 @@ COLUMNS = (
 )
 """Columns of the summary, empty where there is no value.
 
-`truth_*`: the class that the ground truth names. `area`: share of the grid's cells in the smallest set that holds 90 % of
-p(A,z|x). `box_*`: box around that set's largest part, in pixels of the upright picture. `mass_in_box`: p(A, z in G|x)
-with G the union of the ground-truth boxes. `share_in_box`: that over p(A|x). `iou`: of the box with the ground-truth box
-that fits it best."""
+`truth_*`: the class that the ground truth names. `area`: share of the grid's cells in the smallest set that holds 90 %
+of p(A,z|x). `box_*`: box around that set's largest part, in pixels of the upright picture. `mass_in_box`: p(A, z in
+G|x) for G the union of the true boxes. `share_in_box`: that over p(A|x). `iou`: of the box and the true one that fits
+it best.
+"""
 
 Row = dict[str, Any]
 
