@@ -15,11 +15,11 @@ from calm_gui.errors import DataError
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo, InputSpec
 from calm_gui.model.loaded import LoadedModel, load_model
-from calm_training.annotations import read_boxes_csv
+from calm_training.annotations import MaskedPicture, read_boxes_csv, read_masks_csv
 from calm_training.config import ModelConfig
 from calm_training.cues import cub_classes, cue_localization
 from calm_training.evaluate import main
-from calm_training.localize import accuracy, box_accuracy, class_maps, min_max, predictions
+from calm_training.localize import accuracy, box_accuracy, class_maps, mask_accuracy, memberships, min_max, predictions
 from calm_training.metrics import CueLocalization
 from calm_training.network import make_network
 from calm_training.removal import removal_curves
@@ -83,19 +83,12 @@ def model_of(folder: Path, method: str) -> LoadedModel:
     return load_model(folder / f"{method}.safetensors", "cpu")
 
 
-def membership(model: LoadedModel) -> torch.Tensor:
-    result = torch.zeros(4, 4)
-    for label in range(4):
-        result[label, model.supersets[label].indices.tolist()] = 1
-    return result
-
-
 def test_maps_and_predictions_are_the_library_s_readings(folder):
     model = model_of(folder, "calm-em")
     for picture in read_boxes_csv(folder / "index.csv"):
         explanation = model.explain(picture.path)
         f, a = torch.from_numpy(explanation.f)[None], torch.from_numpy(explanation.a)[None, None]
-        maps = class_maps(f, a, "softplus", torch.tensor([picture.label]), membership(model))
+        maps = class_maps(f, a, "softplus", *memberships(model, [[picture.label]]))
         expected = {
             "attribution": explanation.attribution(picture.label),
             "superset": explanation.attribution(model.supersets[picture.label]),
@@ -114,7 +107,7 @@ def test_cam_maps(folder):
     model = model_of(folder, "cam")
     explanation = model.explain(folder / "0.png")
     f = torch.from_numpy(explanation.f)[None]
-    maps = class_maps(f, None, None, torch.tensor([1]), membership(model))
+    maps = class_maps(f, None, None, *memberships(model, [[1]]))
     np.testing.assert_allclose(maps["cam"][0], explanation.f[1])
     np.testing.assert_allclose(maps["cam-superset"][0], explanation.f[:2].sum(0), rtol=1e-5)
     assert predictions(f, None, None).item() == explanation.top(1)[0][0]
@@ -140,6 +133,21 @@ def test_removal_curves_of_a_checkpoint(folder):
         assert curve["images"] == 2
         # Nothing or everything erased: no map can differ from a random one.
         assert curve["accuracy"] == curve["random"]
+
+
+@pytest.mark.shared
+def test_masks(folder, tmp_path, shared):
+    values = np.zeros((72, 96), np.uint8)
+    values[10:40, 20:60], values[60:] = 255, 128
+    Image.fromarray(values).save(tmp_path / "mask.png")
+    picture = MaskedPicture(folder / "0.png", tmp_path / "mask.png", (0, 1))
+    assert [int((picture.mask() == v).sum()) for v in (1, 255, 0)] == [1200, 1152, 4560]
+    result = mask_accuracy(model_of(folder, "calm-em"), [picture])
+    assert result["images"] == 1
+    assert result["maps"]["attribution"] == result["maps"]["superset"]  # cat and dog are all of the mammals here
+    listed = read_masks_csv(shared / "data/masks/index.csv")
+    assert len({p.path for p in listed}) == len(listed) > 40
+    assert any(p.classes == tuple(range(151, 269)) for p in listed)  # any dog, written 151-268
 
 
 def test_the_command_writes_json_and_a_table(folder, tmp_path, capsys):

@@ -5,13 +5,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from calm_gui.errors import DataError
+from calm_training.metrics.pxap import FOREGROUND, IGNORE
 
-__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_wsol", "split_by_hash"]
+__all__ = ["BoxedPicture", "MaskedPicture", "read_boxes_csv", "read_boxes_wsol", "read_masks_csv", "split_by_hash"]
+
+AnyPicture = TypeVar("AnyPicture")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,54 @@ class BoxedPicture:
     label: int
     size: tuple[int, int]
     boxes: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MaskedPicture:
+    """A picture and the mask of one object.
+
+    Attributes
+    ----------
+    path, mask_path : Path
+    classes : tuple of int
+        Classes that mean the object.
+    """
+
+    path: Path
+    mask_path: Path
+    classes: tuple[int, ...]
+
+    def mask(self) -> NDArray[np.uint8]:
+        """The mask as `PxAP` takes it, (h,w): 255 in the file is the object, 0 is not, anything else doesn't count."""
+        with Image.open(self.mask_path) as file:
+            values = np.asarray(file.convert("L"))
+        return np.select([values == 255, values == 0], [FOREGROUND, 0], IGNORE).astype(np.uint8)
+
+
+def read_masks_csv(table: Path) -> list[MaskedPicture]:
+    """Rows of a CSV with the columns file, mask, is_main and imagenet_classes (``65 70-72``).
+
+    Only the main object of each picture counts, and only if there is a class for it.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason: all faults of the table, at most ten of them listed.
+    """
+    pictures, faults = [], []
+    for line, row in enumerate(_csv_rows(table), 2):
+        try:
+            if row["is_main"] != "1" or not row["imagenet_classes"]:
+                continue
+            classes = _classes(row["imagenet_classes"])
+            picture = MaskedPicture(table.parent / row["file"], table.parent / row["mask"], classes)
+        except (KeyError, ValueError) as error:
+            faults.append(f"{table}, line {line}: {error!r}")
+            continue
+        missing = [path for path in (picture.path, picture.mask_path) if not path.is_file()]
+        faults += [f"{table}, line {line}: there is no file {path}" for path in missing]
+        pictures.append(picture)
+    return _without_faults(pictures, faults, table)
 
 
 def read_boxes_csv(table: Path) -> list[BoxedPicture]:
@@ -111,6 +164,12 @@ def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
+def _classes(text: str) -> tuple[int, ...]:
+    """Class indices of numbers and ranges, both ends included: ``65 70-72``."""
+    parts = (part.partition("-") for part in text.split())
+    return tuple(i for first, dash, last in parts for i in range(int(first), int(last if dash else first) + 1))
+
+
 def _faults(picture: BoxedPicture) -> list[str]:
     """What is wrong with a picture and its boxes, in words."""
     width, height = picture.size
@@ -126,7 +185,7 @@ def _faults(picture: BoxedPicture) -> list[str]:
     return faults
 
 
-def _without_faults(pictures: list[BoxedPicture], faults: list[str], source: Path) -> list[BoxedPicture]:
+def _without_faults(pictures: list[AnyPicture], faults: list[str], source: Path) -> list[AnyPicture]:
     if faults:
         more = f" and {len(faults) - 10} more" if len(faults) > 10 else ""
         raise DataError(f"{len(faults)} faults: " + "; ".join(faults[:10]) + more)

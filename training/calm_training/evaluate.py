@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("accuracy", parents=[common, boxed], help="top-1 accuracy")
     removal = commands.add_parser("removal", parents=[common, boxed], help="accuracy after erasing what a map marks")
     removal.add_argument("--erasure", choices=("blur", "zero", "mean"), default="blur")
+    commands.add_parser("masks", parents=[common, boxed], help="PxAP against the masks of an index.csv")
     cues = commands.add_parser("cues", parents=[common], help="cue localization on pairs of CUB classes")
     cues.add_argument("--mode", choices=("benchmark", "exact"), default="exact")
     wsol = commands.add_parser("wsol", parents=[common, boxed], help="top-1 and box accuracy (MaxBoxAccV2)")
@@ -102,9 +103,14 @@ def _measurement(options: argparse.Namespace) -> tuple[Measurement, int | None]:
         cub = CueLocalization(options.data)
         return lambda model, progress: cue_localization(model, cub, mode=options.mode, progress=progress), None
 
-    from calm_training.annotations import read_boxes_csv, read_boxes_wsol, split_by_hash
+    from calm_training.annotations import read_boxes_csv, read_boxes_wsol, read_masks_csv, split_by_hash
 
     table = options.data / "index.csv"
+    if options.command == "masks":
+        from calm_training.localize import mask_accuracy
+
+        masked = read_masks_csv(table)
+        return lambda model, progress: mask_accuracy(model, masked, batch=options.batch, progress=progress), len(masked)
     if table.exists():
         pictures = read_boxes_csv(table)
     else:
@@ -157,6 +163,14 @@ def removal_table(results: dict[str, Any], conventions: str) -> str:
     return "\n".join([*rows, "", conventions])
 
 
+def mask_table(results: dict[str, Any], conventions: str) -> str:
+    """PxAP of every map as a Markdown table, in percent."""
+    rows = ["| checkpoint | map | pictures | PxAP |", "|---|---|---|---|"]
+    for name, result in results.items():
+        rows += [f"| {name} | {m} | {result['images']} | {100 * value:.1f} |" for m, value in result["maps"].items()]
+    return "\n".join([*rows, "", conventions])
+
+
 def cue_table(results: dict[str, Any], conventions: str) -> str:
     """Mean PxAP by number of differing parts as a Markdown table, in percent."""
     rows = [
@@ -170,7 +184,13 @@ def cue_table(results: dict[str, Any], conventions: str) -> str:
     return "\n".join([*rows, "", conventions])
 
 
-_TABLES = {"accuracy": markdown_table, "wsol": markdown_table, "removal": removal_table, "cues": cue_table}
+_TABLES = {
+    "accuracy": markdown_table,
+    "wsol": markdown_table,
+    "removal": removal_table,
+    "cues": cue_table,
+    "masks": mask_table,
+}
 
 
 def _conventions(options: argparse.Namespace) -> str:
@@ -185,6 +205,11 @@ def _conventions(options: argparse.Namespace) -> str:
     elif options.report:
         which = f"all pictures but the {options.report} with the lowest SHA-256 of the file name"
     text = f"Set: {options.data.name}, {which}; none skipped."
+    if options.command == "masks":
+        return (
+            f"Set: {options.data.name}, the main object of each picture that some class stands for. PxAP over 1,000 "
+            "even thresholds, all pixels pooled; maps enlarged bilinearly to the input's size and scaled to 0..1 each."
+        )
     if options.command == "removal":
         text += f" Erased by {options.erasure}; accuracy relative to erasing at random (three seeds)."
     if options.command == "wsol":

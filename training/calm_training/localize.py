@@ -1,7 +1,8 @@
 """Maps of whole batches for the localization metrics, and the figures of a checkpoint on a set with boxes."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,10 +16,22 @@ from calm_gui.model.info import Activation
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_gui.model.preprocess import prepare
-from calm_training.annotations import BoxedPicture
+from calm_training.annotations import BoxedPicture, MaskedPicture
 from calm_training.metrics.max_box_acc import Contours, MaxBoxAcc, Mode, scale_boxes
+from calm_training.metrics.pxap import PxAP, resize_mask
 
-__all__ = ["READINGS", "accuracy", "box_accuracy", "class_maps", "min_max", "predictions"]
+__all__ = [
+    "READINGS",
+    "accuracy",
+    "box_accuracy",
+    "class_maps",
+    "mask_accuracy",
+    "memberships",
+    "min_max",
+    "predictions",
+]
+
+AnyPicture = TypeVar("AnyPicture", BoxedPicture, MaskedPicture)
 
 READINGS = {True: ("cam", "cam-superset"), False: ("attribution", "superset", "saliency")}
 """Names of the maps of a CAM (True) and a CALM checkpoint: the class's own, its superset's, p(z|x)."""
@@ -33,27 +46,34 @@ def predictions(f: Tensor, a: Tensor | None, activation: Activation | None) -> T
 
 
 def class_maps(
-    f: Tensor, a: Tensor | None, activation: Activation | None, labels: Tensor, membership: Tensor
+    f: Tensor, a: Tensor | None, activation: Activation | None, own: Tensor, superset: Tensor
 ) -> dict[str, Tensor]:
-    """Maps (B,H,W) of each picture's class on the native grid, by name (`READINGS`).
+    """Maps (B,H,W) of each picture's class and its superset on the native grid, by name (`READINGS`).
 
     Parameters
     ----------
     f, a : Tensor (B,C,H,W), Tensor (B,1,H,W) or None
         Raw outputs; None for CAM.
     activation : {"relu", "softplus"} or None
-    labels : Tensor (B,) int64
-    membership : Tensor (C,C) float32
-        Row y is 1 for the classes in y's superset.
+    own, superset : Tensor (B,C) float32
+        1 for the classes that each picture's map is about, else 0.
     """
-    rows = torch.arange(len(f), device=f.device)
     if a is None or activation is None:
-        of_superset = torch.einsum("bc,bchw->bhw", membership[labels], f)
-        return {"cam": f[rows, labels], "cam-superset": of_superset}
+        return {"cam": _rows_of(f, own), "cam-superset": _rows_of(f, superset)}
     h = log_saliency(a, activation).exp()
-    log_g = log_conditional(f)
-    g_of_superset = torch.einsum("bc,bchw->bhw", membership[labels], log_g.exp())
-    return {"attribution": log_g[rows, labels].exp() * h, "superset": g_of_superset * h, "saliency": h}
+    g = log_conditional(f).exp()
+    return {"attribution": _rows_of(g, own) * h, "superset": _rows_of(g, superset) * h, "saliency": h}
+
+
+def memberships(model: LoadedModel, class_sets: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Rows for `class_maps`: each picture's classes, and the union of their supersets."""
+    own = torch.zeros(len(class_sets), len(model.classes))
+    superset = torch.zeros_like(own)
+    for row, classes in enumerate(class_sets):
+        own[row, list(classes)] = 1
+        for label in classes:
+            superset[row, model.supersets[label].indices.tolist()] = 1
+    return own.to(model.device), superset.to(model.device)
 
 
 def min_max(maps: Tensor, size: int) -> NDArray[np.float32]:
@@ -116,27 +136,81 @@ def box_accuracy(
     DataError
         If the checkpoint crops or pads, or a picture's class isn't one of its classes.
     """
-    if model.info.input.resize != "squash":
-        raise DataError(f"box accuracy needs a checkpoint that squashes pictures; this one {model.info.input.resize}s")
-    count = len(model.classes)
-    strange = [picture for picture in pictures if picture.label >= count]
-    if strange:
-        raise DataError(f"{strange[0].path.name} is of class {strange[0].label}, the checkpoint has {count} classes")
-    membership = torch.zeros(count, count, device=model.device)
-    for label in {picture.label for picture in pictures}:
-        membership[label, model.supersets[label].indices.tolist()] = 1
+    _check_squash(model)
+    for picture in pictures:
+        _check_label(model, picture.path, picture.label)
     size, activation = model.info.input.size, model.info.saliency_activation
     metrics = {name: MaxBoxAcc(contours=contours, mode=mode) for name in READINGS[model.info.is_cam]}
     right = 0
     for part, f, a in _raw_outputs(model, pictures, batch):
         labels = torch.tensor([picture.label for picture in part], device=f.device)
         right += int((predictions(f, a, activation) == labels).sum())
-        for name, maps in class_maps(f, a, activation, labels, membership).items():
+        rows = memberships(model, [[picture.label] for picture in part])
+        for name, maps in class_maps(f, a, activation, *rows).items():
             for picture, score_map in zip(part, min_max(maps, size), strict=True):
                 metrics[name].update(score_map, _boxes_at(picture, size, mode))
         progress(len(part))
     maps_of = {name: metric.compute() for name, metric in metrics.items()}
     return {"images": len(pictures), "top-1": right / len(pictures), "maps": maps_of}
+
+
+def mask_accuracy(
+    model: LoadedModel,
+    pictures: Sequence[MaskedPicture],
+    *,
+    batch: int = 32,
+    progress: Callable[[int], object] = lambda _: None,
+) -> dict[str, Any]:
+    """PxAP of every map of a checkpoint against masks, maps scaled to 0..1 in each picture.
+
+    Parameters
+    ----------
+    model : LoadedModel
+        Its preprocessing must squash.
+    pictures : sequence of MaskedPicture
+        A map is about all the classes that stand for the mask's object.
+    batch, progress
+        As in `box_accuracy`.
+
+    Returns
+    -------
+    dict
+        ``{"images": n, "maps": {name: PxAP}}``
+
+    Raises
+    ------
+    DataError
+        If the checkpoint crops or pads, or lacks a class.
+    """
+    _check_squash(model)
+    for picture in pictures:
+        for label in picture.classes:
+            _check_label(model, picture.path, label)
+    size = model.info.input.size
+    metrics = {name: PxAP() for name in READINGS[model.info.is_cam]}
+    for part, f, a in _raw_outputs(model, pictures, batch):
+        rows = memberships(model, [picture.classes for picture in part])
+        for name, maps in class_maps(f, a, model.info.saliency_activation, *rows).items():
+            for picture, score_map in zip(part, min_max(maps, size), strict=True):
+                metrics[name].update(score_map, resize_mask(picture.mask(), size))
+        progress(len(part))
+    return {"images": len(pictures), "maps": {name: metric.compute() for name, metric in metrics.items()}}
+
+
+def _check_squash(model: LoadedModel) -> None:
+    resize = model.info.input.resize
+    if resize != "squash":
+        raise DataError(f"the benchmark squashes pictures to a square, but this checkpoint {resize}s them")
+
+
+def _check_label(model: LoadedModel, path: Path, label: int) -> None:
+    if label >= len(model.classes):
+        raise DataError(f"{path.name} is of class {label}, the checkpoint has {len(model.classes)} classes")
+
+
+def _rows_of(values: Tensor, rows: Tensor) -> Tensor:
+    """Sum (B,H,W) of the rows of (B,C,H,W) that are 1 in (B,C)."""
+    return torch.einsum("bc,bchw->bhw", rows, values)
 
 
 def _boxes_at(picture: BoxedPicture, size: int, mode: Mode) -> NDArray[Any]:
@@ -146,8 +220,8 @@ def _boxes_at(picture: BoxedPicture, size: int, mode: Mode) -> NDArray[Any]:
 
 
 def _raw_outputs(
-    model: LoadedModel, pictures: Sequence[BoxedPicture], batch: int
-) -> Iterator[tuple[Sequence[BoxedPicture], Tensor, Tensor | None]]:
+    model: LoadedModel, pictures: Sequence[AnyPicture], batch: int
+) -> Iterator[tuple[Sequence[AnyPicture], Tensor, Tensor | None]]:
     """Pictures of each batch with their raw outputs, checked to be finite."""
     for start in range(0, len(pictures), batch):
         part = pictures[start : start + batch]

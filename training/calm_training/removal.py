@@ -12,7 +12,7 @@ from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_training.annotations import BoxedPicture
-from calm_training.localize import READINGS, class_maps, min_max, predictions
+from calm_training.localize import READINGS, class_maps, memberships, min_max, predictions
 from calm_training.metrics.remove_and_classify import SHARES, Erasure, RemoveAndClassify
 
 __all__ = ["removal_curves"]
@@ -54,7 +54,6 @@ def removal_curves(
         f, a = model.raw(torch.from_numpy((variants - mean) / std))
         return np.asarray(predictions(f, a, model.info.saliency_activation).cpu().numpy())
 
-    count = len(model.classes)
     metrics = {
         name: RemoveAndClassify(classify, shares, erasure, spec.mean, random_seeds)
         for name in READINGS[model.info.is_cam]
@@ -63,10 +62,8 @@ def removal_curves(
         resized = Image.fromarray(load_picture(picture.path).pixels).resize((spec.size, spec.size))
         values = np.asarray(resized, np.float32).transpose(2, 0, 1) / np.float32(255)
         f, a = model.raw(torch.from_numpy((values - mean) / std)[None])
-        membership = torch.zeros(count, count, device=f.device)
-        membership[picture.label, model.supersets[picture.label].indices.tolist()] = 1
-        label = torch.tensor([picture.label], device=f.device)
-        for name, maps in class_maps(f, a, model.info.saliency_activation, label, membership).items():
+        rows = memberships(model, [[picture.label]])
+        for name, maps in class_maps(f, a, model.info.saliency_activation, *rows).items():
             metrics[name].update(values, min_max(maps, spec.size)[0], picture.label)
         progress(1)
     return {name: metric.compute() for name, metric in metrics.items()}
