@@ -16,7 +16,7 @@ __all__ = ["TOOL_BAR", "window_commands"]
 
 TOOL_BAR = (
     *("!open", "!checkpoint", "", "previous", "next", "", "undo", "redo", ""),
-    *("fit", "box", "lasso", "", "!export"),
+    *("fit", "box", "lasso", "", "!export", "!batch"),
 )
 """Commands of the tool bar; see `calm_gui.qt.actions.add_tool_bar`."""
 
@@ -58,6 +58,7 @@ def _file(window: "MainWindow") -> Menu:
         None,
         Command("export", "&Export figure…", files.export, "Ctrl+S", "export", "Save what the panes show"),
         Command("numbers", "Export &numbers…", files.export_numbers, "Ctrl+Shift+S"),
+        Command("batch", "&Batch…", files.batch, "Ctrl+Alt+B", tip="Explain all open pictures"),
         None,
         Command("quit", "&Quit", window.close, "Ctrl+Q"),
     ]

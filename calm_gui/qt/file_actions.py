@@ -115,6 +115,12 @@ class FileActions:
 
         self.run(ExportDialog(self._hub, self._settings, self._window))
 
+    def batch(self) -> None:
+        """Explain all open pictures."""
+        from calm_gui.qt.batch_dialog import BatchDialog
+
+        self.run(BatchDialog(self._hub, self._settings, self._window))
+
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
         from calm_gui.qt.export_dialog import numbers_of

@@ -1,0 +1,423 @@
+"""A tour through the window: each feature through its widgets, held against the library's numbers."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTableWidgetItem
+from pytestqt.qtbot import QtBot
+
+from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.classes import ClassSet
+from calm_gui.core.explanation import WinnerMap
+from calm_gui.core.threshold import component_boxes, credible_cells
+from calm_gui.qt.annotation_dialog import AnnotationDialog
+from calm_gui.qt.autosave import Autosave
+from calm_gui.qt.batch_dialog import BatchDialog
+from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.file_actions import FileActions
+from calm_gui.qt.keys_dialog import KeysDialog
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.matching_dialog import MatchingDialog
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.values_dialog import ValuesDialog
+from calm_gui.session.expression import Expression
+from calm_gui.session.state import Pane, Threshold
+
+CANINE, DOG = "n02083346", "n02084071"
+
+
+@pytest.fixture(autouse=True)
+def own_hierarchy_is_put_back(window: MainWindow, settle: object) -> object:
+    info = window.workspace.infos[window.workspace.state.selection.checkpoint]
+    yield
+    if window.workspace.infos[window.workspace.state.selection.checkpoint] is not info:
+        window.workspace.set_hierarchy(info.hierarchy, info.supersets)
+        settle()
+
+
+# Hierarchy, annotation, sets
+
+
+def test_annotating_supersets_changes_the_superset_reading(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    dialog = AnnotationDialog(window.hub, from_table=False, parent=window)
+    for key in "eee":
+        QTest.keyClick(dialog, key)
+    decided = dialog.annotation.progress.settled
+    QTest.keyClick(dialog, "o")
+    assert dialog.annotation.progress.settled > decided
+    assert "classes decided" in dialog.bar.format()
+    QTest.keyClick(dialog, Qt.Key.Key_Backspace)
+    assert dialog.annotation.progress.settled == decided
+    dialog.save(str(tmp_path / "marks.json"))
+    dialog.load(str(tmp_path / "marks.json"))
+    dialog.annotation.mark(DOG, "hom")
+    dialog.use()
+    settle()
+    lead = window.hub.scene.lead_class
+    assert window.hub.scene.explanation.supersets[lead] == window.hub.scene.hierarchy[DOG].classes
+    superset = next(c for c in window.hub.scene.panes if c.pane.about == "superset")
+    assert superset.shown.target == window.hub.scene.hierarchy[DOG].classes
+
+
+def test_annotation_starts_from_the_papers_table(window: MainWindow) -> None:
+    dialog = AnnotationDialog(window.hub, parent=window)
+    assert dialog.annotation.progress.supersets == 118
+
+
+def test_an_own_hierarchy_replaces_the_tree(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    rows = [("child", "parent")] + [(c.wnid, "low" if c.index < 500 else "high") for c in window.hub.scene.classes]
+    rows += [("low", "all"), ("high", "all")]
+    (tmp_path / "own.csv").write_text("\n".join(",".join(row) for row in rows), "utf-8")
+    window.files.use_hierarchy(str(tmp_path / "own.csv"))
+    settle()
+    model = window.classes.tree.nodes
+    assert {model.index(r, 0).data() for r in range(model.rowCount())} == {"all"}
+    window.workspace.set_target(Expression.of("low"))
+    p = window.hub.scene.class_probabilities
+    assert window.hub.scene.active.shown.sum == pytest.approx(p[:500].sum(), rel=1e-4)
+
+
+def test_a_faulty_hierarchy_is_told_by_line(window: MainWindow, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("tench,fish\nfish,animal\nanimal,fish\n", "utf-8")
+    before = window.hub.scene.hierarchy
+    window.files.use_hierarchy(str(tmp_path / "own.csv"))
+    assert "lines 2, 3" in window.messages.text.text()
+    assert window.hub.scene.hierarchy is before
+
+
+def test_matching_classes_to_wordnet_can_be_corrected(window: MainWindow, settle: object) -> None:
+    dialog = MatchingDialog(window.hub, window)
+    assert dialog.matches[0] == "n01440764"
+    dialog.table.setItem(0, 1, QTableWidgetItem("n01533339"))
+    assert dialog.matches[0] == "n01533339"
+    dialog.table.setItem(1, 1, QTableWidgetItem("qwxyz"))
+    assert dialog.matches[1] is None and "qwxyz" in dialog.message.text()
+    dialog.use()
+    settle()
+    hierarchy = window.hub.scene.hierarchy
+    assert 0 in hierarchy["n01503061"].classes
+    assert hierarchy["unmatched"].classes == ClassSet([1])
+
+
+def test_kept_sets_come_back(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of(CANINE).excluding(DOG))
+    window.workspace.keep_set("wild canines", window.workspace.state.selection.target)
+    wild = window.hub.scene.target
+    window.workspace.set_target(Expression.of("@predicted"))
+    menu = window.classes._sets.menu()
+    menu.aboutToShow.emit()
+    kept = next(a.menu() for a in menu.actions() if a.menu() and a.menu().title() == "wild canines")
+    kept.actions()[0].trigger()
+    assert window.hub.scene.target == wild
+    assert "wild canines" in window.panes.panes[0].title.text()
+
+
+def test_chips_are_removed_one_by_one(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of(DOG, "n02123045"))
+    chips = [chip for chip in window.classes.target._shown if chip.isVisible()]
+    assert len(chips) == 2 and "dog" in chips[0].text
+    QTest.keyClick(chips[0], Qt.Key.Key_Delete)
+    assert window.hub.scene.target == ClassSet([281])
+
+
+@pytest.mark.parametrize("key", ["@rest", "@runner-up", "@siblings"])
+def test_contrasts_that_follow_the_target(window: MainWindow, key: str) -> None:
+    window.workspace.set_contrast(Expression.of(key))
+    scene = window.hub.scene
+    assert not scene.target & scene.contrast
+    p = scene.class_probabilities
+    if key == "@rest":
+        assert len(scene.contrast) == 1000 - len(scene.target)
+    if key == "@runner-up":
+        assert p[next(iter(scene.contrast))] == np.sort(p)[-2]
+    if key == "@siblings":
+        (afghan,) = scene.target
+        assert all(scene.hierarchy["n02087551"].classes >= scene.contrast for _ in [afghan])
+
+
+def test_jumping_to_target_prediction_and_truth(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    folder = tmp_path / "n02123045"
+    folder.mkdir()
+    shutil.copy(sample_pictures()[0], folder / "cat.jpg")
+    window.workspace.open_pictures([folder])
+    settle()
+    for name, key in (("show_predicted", "n02088094"), ("show_truth", "n02123045"), ("show_target", "n02088094")):
+        window.actions_by_name[name].trigger()
+        assert window.classes.tree.currentIndex().data(Qt.ItemDataRole.UserRole) == key
+
+
+# Numbers
+
+
+def test_values_of_the_map_as_a_table(window: MainWindow) -> None:
+    shown = window.hub.scene.active.shown
+    dialog = ValuesDialog(shown, "map", window)
+    text = dialog.table.rows.text().splitlines()
+    values = np.array([[float(v) for v in line.split("\t")] for line in text[1:]], dtype=np.float32)
+    np.testing.assert_array_equal(values, shown.values)
+
+
+def test_boxes_of_the_threshold_are_copied_as_text(window: MainWindow) -> None:
+    window.workspace.update_view(threshold=Threshold("mass", 0.9))
+    window.actions_by_name["copy_boxes"].trigger()
+    shown = window.hub.scene.active.shown
+    boxes = component_boxes(credible_cells(shown.values, 0.9), shown.geometry)
+    expected = "\n".join(f"{b.x0:.2f} {b.y0:.2f} {b.x1:.2f} {b.y1:.2f}" for b in boxes)
+    assert QGuiApplication.clipboard().text() == expected
+
+
+def test_classes_that_live_in_a_region(window: MainWindow) -> None:
+    window.workspace.add_region("polygon", ((60, 90), (200, 90), (200, 210), (60, 210)))
+    window.workspace.add_region("brush", ((100, 100), (140, 140)), 12.0)
+    scene, panel = window.hub.scene, window.regions
+    assert [panel.regions.item(i).text() for i in range(2)] == ["region 1", "region 2"]
+    panel.regions.setCurrentRow(0)
+    region = scene.regions[0][1]
+    first = panel.table.rows
+    name, inside = first.index(0, 0).data(), first.index(0, 1).data(Qt.ItemDataRole.UserRole)
+    best = int(scene.explanation.region_probabilities(region).argmax())
+    assert name == scene.classes[best].name
+    assert inside == pytest.approx(scene.explanation.probability(best, region), rel=1e-6)
+    window.workspace.rename_region(scene.regions[0][0], "head")
+    assert panel.regions.item(0).text() == "head"
+
+
+def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("winner")])
+    window.workspace.update_view(depth=9)
+    shown, legend = window.hub.scene.active.shown, window.view.legend
+    assert isinstance(shown, WinnerMap) and legend.isVisible()
+    assert legend.groups.count() == len(shown.legend())
+    legend.groups.itemClicked.emit(legend.groups.item(0))
+    assert window.hub.scene.target == shown.legend()[0][0].classes
+
+
+def test_strip_plot_and_own_scales(window: MainWindow) -> None:
+    window.strip._plotted.setChecked(True)
+    window.strip._own.setChecked(True)
+    assert window.strip.plot.isVisible()
+    assert len({scale.high for scale in window.strip.row._scales}) > 1
+    window.strip._own.setChecked(False)
+    assert len({scale.high for scale in window.strip.row._scales}) == 1
+    window.strip._plotted.setChecked(False)
+
+
+# View
+
+
+def test_view_panel_changes_the_active_pane(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
+    window.actions_by_name["next_pane"].trigger()
+    window.view.reading_buttons["conditional"].click()
+    assert window.workspace.state.panes == (Pane("attribution"), Pane("conditional"))
+    window.view.threshold.setCurrentIndex(window.view.threshold.findData("min-max"))
+    window.view.threshold.activated.emit(0)
+    assert window.workspace.state.view.threshold == Threshold("min-max", 0.5)
+    window.view.level.setValue(25.0)
+    assert window.workspace.state.view.threshold.value == 0.25
+    window.view.opacity.setValue(10)
+    assert window.workspace.state.view.opacity == 0.1
+
+
+def test_log_scale_relative_to_uniform(window: MainWindow) -> None:
+    window.workspace.update_view(spacing="log", relative=True)
+    content = window.hub.scene.active
+    cells = content.shown.values.size
+    assert content.scale.spacing == "log" and content.scale.factor == cells
+    assert content.scale.text(content.scale.high) == content.scale.text(content.scale.high)
+    assert float(content.scale.text(content.scale.high)) == pytest.approx(content.scale.high * cells, rel=0.01)
+
+
+def test_space_hides_the_overlay_while_it_is_held(window: MainWindow) -> None:
+    canvas = window.panes.panes[0].canvas
+    canvas.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+    canvas.setFocus()
+    for kind, overlay in ((QEvent.Type.KeyPress, False), (QEvent.Type.KeyRelease, True)):
+        QApplication.sendEvent(canvas, QKeyEvent(kind, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " "))
+        assert window.workspace.state.view.overlay is overlay
+    window.classes.tree.setFocus()
+
+
+def test_checkpoints_side_by_side_hold_calm_and_cam(window: MainWindow, settle: object) -> None:
+    window.workspace.set_panes(LAYOUTS["Checkpoints side by side"](window.workspace))
+    settle()
+    readings = {c.shown.reading for c in window.hub.scene.panes}
+    assert {"attribution", "cam"} <= readings
+
+
+def test_pictures_side_by_side_show_one_reading(window: MainWindow, settle: object) -> None:
+    window.workspace.open_pictures(sample_pictures()[:3])
+    settle()
+    window.workspace.set_panes(LAYOUTS["Pictures side by side"](window.workspace))
+    settle()
+    contents = window.hub.scene.panes
+    assert len(contents) == 3
+    assert len({id(c.explanation) for c in contents}) == 3
+
+
+# Folders
+
+
+def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    table = tmp_path / "truth.csv"
+    names = [path.name for path in sample_pictures()[:3]]
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "wnid", "boxes"])
+        writer.writerow([names[0], "n02088094", "60 80 210 220"])
+        writer.writerow([names[1], "n02088094", ""])
+    window.workspace.open_pictures(sample_pictures()[:3])
+    window.workspace.load_truth(table)
+    window.actions_by_name["predict_all"].trigger()
+    settle_all = window.workspace
+    while len([p for p in settle_all.predictions if p[0] in settle_all.state.pictures]) < 3:
+        QTest.qWait(20)
+        QApplication.processEvents()
+    QApplication.processEvents()
+    assert [window.film._verdict(row, window.hub.scene) for row in range(3)] == [True, False, None]
+    assert window.panes.panes[0].canvas._truth[0].x0 == 60
+    window.film.filter.setText("Afghan")
+    assert [window.film.list.isRowHidden(row) for row in range(3)] == [False, True, True]
+    window.film.filter.setText("")
+
+
+def test_faulty_truth_is_one_sentence(window: MainWindow, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("file,class\na.jpg,unicorn\n", "utf-8")
+    window.workspace.load_truth(tmp_path / "t.csv")
+    assert "line 2" in window.messages.text.text()
+
+
+# Habits
+
+
+def test_shortcuts_can_be_changed_and_clashes_are_told(window: MainWindow, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    dialog = KeysDialog(window.actions_by_name, settings, window)
+    dialog.editors["swap"].setKeySequence(QKeySequence("Ctrl+Alt+X"))
+    dialog.editors["swap"].editingFinished.emit()
+    assert window.actions_by_name["swap"].shortcut() == QKeySequence("Ctrl+Alt+X")
+    assert Settings(tmp_path / "settings.json").text("shortcut swap") == "Ctrl+Alt+X"
+    dialog.editors["undo"].setKeySequence(QKeySequence("Ctrl+Alt+X"))
+    dialog.editors["undo"].editingFinished.emit()
+    assert "belongs to" in dialog.message.text()
+    dialog.restore_defaults()
+    assert window.actions_by_name["swap"].shortcut() == QKeySequence("Ctrl+E")
+
+
+def test_no_two_commands_share_a_shortcut(window: MainWindow) -> None:
+    keys = [s.toString() for action in window.actions_by_name.values() for s in action.shortcuts()]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\x80\x04K\x01.", b'{"theme": 3, "recent pictures": "x"}'])
+def test_broken_settings_are_the_same_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "settings.json").write_bytes(content)
+    settings = Settings(tmp_path / "settings.json")
+    assert settings.text("theme", "light") == "light"
+    assert settings.recent("pictures") == []
+    settings.add_recent("pictures", "a.jpg")
+    assert Settings(tmp_path / "settings.json").recent("pictures") == ["a.jpg"]
+
+
+def test_opened_files_are_remembered(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    FileActions(window, window.hub, settings).open([str(sample_pictures()[2])])
+    settle()
+    assert settings.recent("pictures") == [str(sample_pictures()[2])]
+
+
+def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> None:
+    dialog = CheckpointDialog(window.hub, window)
+    from PySide6.QtWidgets import QLabel
+
+    words = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    assert model.sha256 in words and "1000" in words and "cpu" in words
+    assert dialog.device.currentText() == "cpu"
+
+
+# Sessions and batches
+
+
+def test_a_session_comes_back(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    window.workspace.set_target(Expression.of(CANINE))
+    window.workspace.set_panes([Pane("conditional"), Pane("counterfactual")])
+    before = window.workspace.state
+    window.workspace.save_session(tmp_path / "s.calm.json")
+    window.workspace.set_target(Expression.of("@predicted"))
+    window.workspace.open_pictures([sample_pictures()[3]])
+    settle()
+    window.files.open([str(tmp_path / "s.calm.json")])
+    settle()
+    assert window.workspace.state == before
+    assert not window.workspace.store.can_undo
+
+
+def test_a_session_without_its_checkpoint_tells_what_it_was(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "s.calm.json"
+    window.workspace.save_session(path)
+    data = json.loads(path.read_text("utf-8"))
+    data["checkpoint"] = "gone.safetensors"
+    path.write_text(json.dumps(data), "utf-8")
+    before = window.workspace.state
+    window.workspace.open_session(path)
+    assert window.workspace.state == before
+    assert "gone.safetensors" in window.messages.text.text() and "0.6" in window.messages.text.text()
+
+
+def test_autosave_keeps_the_session_and_removes_it_at_the_end(window: MainWindow, tmp_path: Path) -> None:
+    autosave = Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json")
+    assert autosave.start() is False
+    window.workspace.set_target(Expression.of(DOG))
+    autosave.save()
+    assert Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json").start() is True
+    autosave.finish()
+    assert not (tmp_path / "deep" / "autosave.calm.json").exists()
+
+
+def test_a_batch_writes_files_and_answers_questions(
+    window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.jpg").write_text("no picture")
+    window.workspace.open_pictures([*sample_pictures()[:2], tmp_path / "notes.jpg"])
+    settle()
+    out = tmp_path / "out"
+    out.mkdir()
+    dialog = BatchDialog(window.hub, Settings(None), window)
+    dialog.out.setText(str(out))
+    dialog.formats["npz"].setChecked(True)
+    dialog.readings.setCurrentIndex(1)
+    dialog.targets.setCurrentIndex(1)
+    dialog.run()
+    qtbot.waitUntil(lambda: bool(dialog.results), timeout=60_000)
+    assert "1 failed" in dialog.message.text() and "notes.jpg" in dialog.message.text()
+    assert (out / "summary.csv").exists()
+    assert len(list(out.glob("*.npz"))) == 2
+    best = max((row for r in dialog.results for row in r.rows), key=lambda row: row["p"])
+    dialog.question.setText(f"p >= {best['p']!r}")
+    dialog.ask()
+    settle()
+    assert [Path(p).name for p in window.workspace.state.pictures] == [Path(best["file"]).name]
+    dialog.question.setText("__import__('os')")
+    dialog.ask()
+    assert dialog.message.text()
+
+
+def test_a_batch_needs_a_folder(window: MainWindow, tmp_path: Path) -> None:
+    dialog = BatchDialog(window.hub, Settings(None), window)
+    dialog.out.setText(str(tmp_path / "nowhere"))
+    dialog.run()
+    assert "nowhere" in dialog.message.text()
+
+
+def test_demo_checkpoints_are_listed_in_the_menu(window: MainWindow) -> None:
+    for name in bundled_checkpoints():
+        assert f"bundled_{name}" in window.actions_by_name
