@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -119,7 +120,8 @@ def _train(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         quiet=options.quiet,
     )
-    print(f"best checkpoint: {best}")
+    if os.environ.get("RANK", "0") == "0":  # torchrun's processes all come here
+        print(f"best checkpoint: {best}")
     return 0
 
 

@@ -147,6 +147,8 @@ class RunConfig:
         Time between two saved training states within an epoch.
     nonfinite_steps : int
         Steps in a row without a finite loss after which the run stops.
+    sync_batch_norm : bool
+        Batch statistics over all processes; on GPUs only.
     licence : str
         Written into the checkpoint.
     """
@@ -156,6 +158,7 @@ class RunConfig:
     workers: int = 2
     save_minutes: float = 10.0
     nonfinite_steps: int = 20
+    sync_batch_norm: bool = False
     licence: str = ""
 
 

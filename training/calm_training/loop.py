@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
@@ -167,6 +167,8 @@ class _Trainer:
         torch.manual_seed(config.run.seed)
         self.network = make_network(config.model, len(pictures.classes)).to(device)
         self.network = self.network.to(memory_format=torch.channels_last)
+        if config.run.sync_batch_norm and group.world > 1:
+            self.network = nn.SyncBatchNorm.convert_sync_batchnorm(self.network)  # type: ignore[no-untyped-call]
         self.frozen, self.trained = freeze(self.network, config.model)
         self.frozen.eval()
         self.wrapped = wrap(self.trained, group, device)
