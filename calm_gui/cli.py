@@ -374,6 +374,7 @@ class _Run:
         for checkpoint in dict.fromkeys(row["checkpoint"] for row in rows):
             name = next(n for n in (self.options.checkpoint or ["demo"]) if Path(n).stem == Path(checkpoint).stem)
             model = _load(name, argparse.Namespace(**{**vars(self.options), "quiet": True}))
+            truth = self._truth(model.classes)
             for row in (row for row in rows if row["checkpoint"] == checkpoint):
                 explanation = model.explain(row["file"])
                 reading = "cam" if model.info.is_cam else "attribution"
@@ -381,7 +382,8 @@ class _Run:
                 value = row[self.options.by]
                 number = f"{value:.3g}" if isinstance(value, float) else str(value)
                 lines = (row["name"], row["target_name"], f"{self.options.by} {number}")
-                items[id(row)] = SheetItem(thumbnail(shown), lines)
+                boxes = truth.boxes_of(row["file"]) if truth else ()
+                items[id(row)] = SheetItem(thumbnail(shown, boxes=boxes), lines)
         return items
 
     def _report(

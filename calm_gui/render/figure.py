@@ -47,6 +47,7 @@ __all__ = [
     "DRAWING",
     "FIGURE_SUFFIXES",
     "PRESETS",
+    "TRUTH_COLOUR",
     "FigureSpec",
     "MapFigure",
     "compose",
@@ -60,7 +61,9 @@ __all__ = [
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".tif", ".tiff", ".jpg", ".jpeg")
 """Extensions that `save_figure` takes."""
 
-_TRUTH = "#39d353"
+TRUTH_COLOUR = "#39d353"
+"""Of ground-truth boxes, here and in the window."""
+
 _FOUND = "#ffd33d"
 _REGION = "#4da3ff"
 
@@ -225,12 +228,11 @@ def map_figure(
             rotation_mode="anchor",
             parse_math=False,
         )
-    threshold = None if spec.threshold == "none" else {"kind": spec.threshold, "value": spec.threshold_value}
     gaps = figure.missing_glyphs()
     warned = [f"no font here can draw {' '.join(gaps)}"] if gaps else []
     only_maps = [(p.shown, p.scale) for p in panels if p.shown is not None]
     figure.description = describe(
-        explanation, [m for m, _ in only_maps], [s for _, s in only_maps], regions, threshold, warned
+        explanation, [m for m, _ in only_maps], [s for _, s in only_maps], regions, spec.threshold_json, warned
     )
     figure.options = {
         "figure": spec.to_json(),
@@ -317,7 +319,7 @@ def _draw_panel(
     if isinstance(shown, Map):
         _draw_threshold(axes, shown, spec)
     if about is explanation:
-        _draw_boxes(axes, boxes, _TRUTH, "solid")
+        _draw_boxes(axes, boxes, TRUTH_COLOUR, "solid")
         for _, points in outlines:
             _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], _REGION)
 
@@ -476,7 +478,7 @@ def save_overlay(
     width, height = shown.geometry.picture
     scale = scale or scales_of([shown], spec.scale, spec.spacing, spec.relative)[0]
     image = Image.fromarray(compose(shown.explanation, shown, scale, spec, (height, width)))
-    description = describe(shown.explanation, [shown], [scale])
+    description = describe(shown.explanation, [shown], [scale], threshold=spec.threshold_json)
     write_export(path, [".png"], "overlay", lambda temporary: image.save(temporary), description, figure=spec.to_json())
 
 

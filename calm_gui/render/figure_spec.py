@@ -136,6 +136,11 @@ class FigureSpec:
         return asdict(self)
 
     @property
+    def threshold_json(self) -> dict[str, Any] | None:
+        """The threshold as descriptions state it, None for none."""
+        return None if self.threshold == "none" else {"kind": self.threshold, "value": self.threshold_value}
+
+    @property
     def pixels(self) -> tuple[int, int | None]:
         """Width and height in whole pixels."""
         factor = {"mm": self.dpi / _MM_PER_INCH, "inch": self.dpi, "px": 1.0}[self.unit]

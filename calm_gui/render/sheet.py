@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
 from calm_gui.core.explanation import Map
+from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
 from calm_gui.render.description import write_export
-from calm_gui.render.figure import DRAWING, MapFigure, compose
+from calm_gui.render.figure import DRAWING, TRUTH_COLOUR, MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.lettering import font_families, quiet_about_glyphs, wrap
 from calm_gui.render.map_scale import scales_of
@@ -31,8 +33,10 @@ class SheetItem:
     lines: tuple[str, ...]
 
 
-def thumbnail(shown: Map, side: int = 320, spec: FigureSpec | None = None) -> NDArray[np.uint8]:
-    """A map over its picture, no side longer than `side` pixels.
+def thumbnail(
+    shown: Map, side: int = 320, spec: FigureSpec | None = None, boxes: Sequence[Box] = ()
+) -> NDArray[np.uint8]:
+    """A map over its picture with boxes (in the picture's pixels), no side longer than `side` pixels.
 
     Returns
     -------
@@ -42,7 +46,11 @@ def thumbnail(shown: Map, side: int = 320, spec: FigureSpec | None = None) -> ND
     width, height = shown.geometry.picture
     factor = min(1.0, side / max(width, height))
     size = (max(1, round(height * factor)), max(1, round(width * factor)))
-    return compose(shown.explanation, shown, scales_of([shown], "fit", spec.spacing)[0], spec, size)
+    image = Image.fromarray(compose(shown.explanation, shown, scales_of([shown], "fit", spec.spacing)[0], spec, size))
+    draw = ImageDraw.Draw(image)
+    for box in boxes:
+        draw.rectangle([v * factor for v in (box.x0, box.y0, box.x1, box.y1)], outline=TRUTH_COLOUR, width=2)
+    return np.asarray(image)
 
 
 def contact_sheet(

@@ -321,7 +321,7 @@ def _result(
         ]
     except CalmError as error:
         return PictureResult(path, name, error=f"{Path(path).name}: {error}")
-    exports = planned_exports(found, maps, plan.formats, plan.figure, name)
+    exports = planned_exports(found, maps, plan.formats, plan.figure, name, truth.boxes_of(path))
     ours = log.begin(path, [e.name for e in exports], out, overwrite)
     files = write_exports(exports, out, ours)
     return PictureResult(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.core.geometry import Box
 from calm_gui.core.threshold import component_boxes, threshold_cells
 from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import FigureSpec
@@ -47,6 +48,7 @@ def planned_exports(
     formats: Sequence[str],
     figure: FigureSpec,
     name: str,
+    truth: Sequence[Box] = (),
 ) -> list[PlannedExport]:
     """The files that the formats make of an explanation's maps.
 
@@ -60,6 +62,8 @@ def planned_exports(
         With the layout "panes" or "strip" one figure holds all maps; otherwise each map gets its own.
     name : str
         What all file names begin with.
+    truth : sequence of Box
+        Drawn into figures, in pixels of the upright picture.
     """
     planned = []
     together = figure.layout in ("panes", "strip") and len(maps) > 1
@@ -67,18 +71,23 @@ def planned_exports(
         if kind == "csv":
             planned.append(PlannedExport(f"{name}.classes.csv", _probabilities(explanation)))
         elif kind in _FIGURES and together:
-            planned.append(PlannedExport(f"{name}.{figure.layout}.{kind}", _figure(explanation, maps, figure)))
+            planned.append(PlannedExport(f"{name}.{figure.layout}.{kind}", _figure(explanation, maps, figure, truth)))
         else:
             for shown in maps:
-                planned += _of_map(explanation, shown, kind, figure, f"{name}.{map_slug(shown)}")
+                planned += _of_map(explanation, shown, kind, figure, f"{name}.{map_slug(shown)}", truth)
     return planned
 
 
 def _of_map(
-    explanation: AnyExplanation, shown: Map | WinnerMap, kind: str, figure: FigureSpec, base: str
+    explanation: AnyExplanation,
+    shown: Map | WinnerMap,
+    kind: str,
+    figure: FigureSpec,
+    base: str,
+    truth: Sequence[Box],
 ) -> list[PlannedExport]:
     if kind in _FIGURES:
-        return [PlannedExport(f"{base}.{kind}", _figure(explanation, [shown], figure))]
+        return [PlannedExport(f"{base}.{kind}", _figure(explanation, [shown], figure, truth))]
     if kind == "npz":
         return [PlannedExport(f"{base}.npz", _arrays(shown))]
     if kind == "overlay":
@@ -93,11 +102,13 @@ def _of_map(
 # What draws is imported when the first file is written, since it takes longer than the rest of the program.
 
 
-def _figure(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap], spec: FigureSpec) -> Callable[[Path], None]:
+def _figure(
+    explanation: AnyExplanation, maps: Sequence[Map | WinnerMap], spec: FigureSpec, truth: Sequence[Box]
+) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         from calm_gui.render.figure import map_figure, save_figure
 
-        save_figure(map_figure(explanation, maps, spec), path)
+        save_figure(map_figure(explanation, maps, spec, boxes=truth), path)
 
     return write
 
