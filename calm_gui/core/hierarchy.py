@@ -132,7 +132,7 @@ class Hierarchy(Mapping[str, Node]):
         """Nodes without parents."""
         return tuple(node for node in self._nodes.values() if not node.parents)
 
-    @property
+    @cached_property
     def max_depth(self) -> int:
         """Depth of the deepest node."""
         return max(node.depth for node in self._nodes.values())

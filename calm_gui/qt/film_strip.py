@@ -65,6 +65,7 @@ class FilmStrip(QFrame):
         self._todo: list[int] = []
         self._plain: dict[int, QPixmap] = {}
         self._marks: dict[int, bool | None] = {}
+        self._known: object = None
         self.list = _Thumbnails(hub)
         self.list.clicked.connect(self._on_click)
         self.filter = QLineEdit()
@@ -119,6 +120,15 @@ class FilmStrip(QFrame):
         return None if predicted is None or true is None else predicted[0] == true
 
     def _mark(self, scene: Scene) -> None:
+        known = (
+            len(self._workspace.predictions),
+            id(self._workspace.truth),
+            scene.state.selection.checkpoint,
+            self._pictures,
+        )
+        if known == self._known:
+            return
+        self._known = known
         for row in range(len(self._pictures)):
             verdict = self._verdict(row, scene)
             if verdict != self._marks.get(row):

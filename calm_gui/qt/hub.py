@@ -1,4 +1,4 @@
-"""State down to the widgets: one signal for what is shown, one for where the cursor is."""
+"""State down to the widgets: one signal for what is shown, one for what is being done, one for the cursor."""
 
 from PySide6.QtCore import QObject, Signal
 
@@ -19,6 +19,8 @@ class Hub(QObject):
     -------
     scene_changed : Scene
         What is shown has changed.
+    status_changed : str
+        What is being done has changed.
     complained : str
         A sentence that the user must see.
     hovered : object
@@ -26,12 +28,14 @@ class Hub(QObject):
     """
 
     scene_changed = Signal(object)
+    status_changed = Signal(str)
     complained = Signal(str)
     hovered = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.workspace = workspace
+        self._told: Scene | None = None
         workspace.listen(self._tell)
         workspace.on_complaint(self.complained.emit)
 
@@ -41,4 +45,8 @@ class Hub(QObject):
         return self.workspace.scene
 
     def _tell(self) -> None:
-        self.scene_changed.emit(self.workspace.scene)
+        scene = self.workspace.scene
+        if scene is not self._told:
+            self._told = scene
+            self.scene_changed.emit(scene)
+        self.status_changed.emit(self.workspace.status)

@@ -1,7 +1,8 @@
 """The ledger: the active reading in a sentence, and whether its sum is right."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from calm_gui.core.explanation import Map
 from calm_gui.qt.hub import Hub
@@ -11,43 +12,60 @@ from calm_gui.session.scene import Scene
 
 __all__ = ["LedgerBar"]
 
+_MARGIN = 10
+
 
 class LedgerBar(QFrame):
-    """Sentence on the left, sum check on the right."""
+    """Sentence on the left, sum check on the right; painted here, so that a click lays nothing out anew.
+
+    Attributes
+    ----------
+    sentence, check : str
+        The texts that are shown.
+    passed : bool
+        Whether the sum check passed, where there is one.
+    """
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
-        self.sentence = QLabel()
-        self.sentence.setWordWrap(True)
-        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.sentence.setToolTip(HINT)
-        self.check = QLabel()
-        self._colour = ""
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(10, 6, 10, 6)
-        layout.addWidget(self.sentence, 1)
-        layout.addWidget(self.check)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.sentence = ""
+        self.check = ""
+        self.passed = True
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
+    def sizeHint(self) -> QSize:
+        return QSize(300, 2 * self.fontMetrics().height() + 12)
+
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's sentence and check."""
-        text = sentence(scene)
-        self.sentence.setText(text)
-        self.sentence.setAccessibleName(text)
         shown = scene.active.shown
         check = shown.check if isinstance(shown, Map) else None
-        if check is None:
-            self.check.setText("")
+        words, mark = sentence(scene), ""
+        if check is not None:
+            mark = "✓ sum" if check.passed else "✗ sum is wrong:"
+            mark += f" {check.total:.6g} = {check.expected:.6g}, error {check.error:.0e}"
+        if (words, mark) == (self.sentence, self.check):
             return
-        theme = current_theme()
-        mark, colour = ("✓ sum", theme.good) if check.passed else ("✗ sum is wrong:", theme.bad)
-        self.check.setText(f"{mark} {check.total:.6g} = {check.expected:.6g}, error {check.error:.0e}")
-        if colour != self._colour:
-            self._colour = colour
-            self.check.setStyleSheet(f"color: {colour};")
-        self.check.setToolTip(
-            "The map's float32 sum against p computed anew from the raw branches in float64; "
-            "a relative error above 1e-4 is marked"
+        self.sentence, self.check = words, mark
+        self.passed = check is None or check.passed
+        self.setAccessibleName(f"{words} {mark}")
+        self.setToolTip(
+            f"{words}\n\n{HINT}\n\nThe sum check holds the map's float32 sum against p computed anew from the raw "
+            "branches in float64; a relative error above 1e-4 is marked."
         )
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        theme = current_theme()
+        painter = QPainter(self)
+        area = self.rect().adjusted(_MARGIN, 2, -_MARGIN, -2)
+        painter.setPen(QColor(theme.good if self.passed else theme.bad))
+        painter.drawText(area, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), self.check)
+        room = self.fontMetrics().horizontalAdvance(self.check) + 16 if self.check else 0
+        words = QRect(area.left(), area.top(), area.width() - room, area.height())
+        painter.setPen(QColor(theme.text))
+        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter) | int(Qt.TextFlag.TextWordWrap), self.sentence)

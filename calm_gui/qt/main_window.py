@@ -82,6 +82,7 @@ class MainWindow(QMainWindow):
         self.statusBar().addPermanentWidget(self._device)
         self.statusBar().setSizeGripEnabled(False)
         hub.scene_changed.connect(self._show_scene)
+        hub.status_changed.connect(lambda _: self._cursor.setText(self._resting()))
         hub.hovered.connect(lambda point: self._cursor.setText(cursor_text(self.hub.scene, point) or self._resting()))
         hub.complained.connect(self.messages.say)
         application = QApplication.instance()
@@ -130,7 +131,6 @@ class MainWindow(QMainWindow):
         picture = scene.state.picture
         checkpoint = Path(scene.state.selection.checkpoint).stem
         self.setWindowTitle(f"{Path(picture).name} — {checkpoint} — calm-gui" if picture else "calm-gui")
-        self._cursor.setText(self._resting())
         parts = [checkpoint]
         if model := self.workspace.models.get(scene.state.selection.checkpoint):
             parts.append(str(model.device))

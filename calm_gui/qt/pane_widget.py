@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from calm_gui.core.explanation import Map
 from calm_gui.qt.colour_bar import ColourBar
-from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.map_canvas import MapCanvas
+from calm_gui.qt.pane_header import PaneHeader
 from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import Pane
 
@@ -47,13 +47,7 @@ class PaneWidget(QFrame):
         self._hub = hub
         self._position = position
         self._content: PaneContent | None = None
-        self.title = ElidedLabel()
-        self.title.setObjectName("heading")
-        self.subtitle = ElidedLabel()
-        self.subtitle.setObjectName("muted")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._check = QLabel("")
-        self._colour = ""
+        self.header = PaneHeader()
         self.menu = QToolButton()
         self.menu.setText("⋮")
         self.menu.setToolTip("What this pane shows")
@@ -66,10 +60,8 @@ class PaneWidget(QFrame):
         self.bar = ColourBar()
         head = QHBoxLayout()
         head.setContentsMargins(2, 0, 0, 0)
-        head.setSpacing(8)
-        head.addWidget(self.title, 0)
-        head.addWidget(self.subtitle, 1)
-        head.addWidget(self._check)
+        head.setSpacing(4)
+        head.addWidget(self.header, 1)
         head.addWidget(self.menu)
         body = QHBoxLayout()
         body.setSpacing(6)
@@ -92,21 +84,17 @@ class PaneWidget(QFrame):
     def show_content(self, content: PaneContent, scene: Scene, active: bool) -> None:
         """Show what the pane shows in a scene."""
         self._content = content
-        self.title.setText(content.title)
-        self.subtitle.setText(content.subtitle, *content.shorter_subtitles)
         shown = content.shown
         check = shown.check if isinstance(shown, Map) else None
-        self._check.setText("" if check is None else "✓" if check.passed else "✗")
+        tip = content.title
         if check is not None:
             words = "agrees with" if check.passed else "DIFFERS from"
-            self._check.setToolTip(
-                f"the map's sum {check.total:.7g} {words} p computed anew in float64, {check.expected:.7g}; "
+            tip += (
+                f"\nthe map's sum {check.total:.7g} {words} p computed anew in float64, {check.expected:.7g}; "
                 f"relative error {check.error:.1e}"
             )
-            colour = "#1c9a4a" if check.passed else "#e5372b"
-            if colour != self._colour:
-                self._colour = colour
-                self._check.setStyleSheet(f"color: {colour}; font-weight: 700;")
+        subtitles = (content.subtitle, *content.shorter_subtitles)
+        self.header.show_texts(content.title, subtitles, check.passed if check else None, tip)
         view = scene.state.view
         here = content.pane.picture in (None, scene.state.picture)
         picture = content.pane.picture or scene.state.picture

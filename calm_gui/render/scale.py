@@ -61,9 +61,9 @@ class Scale:
             position, start, span = values, self.low, self.high - self.low
         scaled = (position - np.float32(start)) * np.float32(255.0 / span)
         scaled += np.float32(0.5)
-        np.clip(scaled, 0, 255, out=scaled)
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(scaled, copy=False, nan=0.0).astype(np.uint8)
+        np.fmax(scaled, 0, out=scaled)  # of NaN and 0 this takes 0
+        np.fmin(scaled, 255, out=scaled)
+        return scaled.astype(np.uint8)
 
     def position(self, value: float) -> float:
         """Place of a value on the colour bar, 0 (bottom) to 1 (top)."""

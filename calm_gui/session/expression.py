@@ -129,8 +129,11 @@ def _evaluate_key(
             return ClassSet([first])
         if key == "@superset":
             return explanation.supersets[first]
-        others = target.complement(len(classes)).indices
-        return ClassSet([int(others[np.argmax(explanation.class_probabilities[others])])] if len(others) else ())
+        if len(target) == len(classes):
+            return ClassSet()
+        p = explanation.class_probabilities.copy()
+        p[target.indices] = -1.0
+        return ClassSet([int(np.argmax(p))])
     if key.startswith("#"):
         return resolve(int(key[1:]), classes, hierarchy)
     return resolve(key, classes, hierarchy)

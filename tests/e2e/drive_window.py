@@ -83,7 +83,7 @@ def main(picture: str, out: str) -> None:
                 "sum": scene.active.shown.sum,
                 "counterfactual_sum": counterfactual.shown.sum,
                 "checks": [c.shown.check.passed for c in scene.panes],
-                "ledger": window.ledger.sentence.text(),
+                "ledger": window.ledger.sentence,
                 "saved": saved,
                 "message": dialog.message.text(),
             }

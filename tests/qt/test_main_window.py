@@ -42,7 +42,7 @@ def test_first_start_explains_the_first_sample(window: MainWindow) -> None:
     assert [c.pane.reading for c in scene.panes] == ["attribution", "attribution", "saliency", "counterfactual"]
     assert all(c.shown.check.passed for c in scene.panes)
     assert scene.classes[next(iter(scene.target))].name == "Afghan hound"
-    assert "Afghan hound" in window.ledger.sentence.text()
+    assert "Afghan hound" in window.ledger.sentence
     assert window.windowTitle().startswith("afghan_hound.jpg")
 
 
@@ -141,7 +141,7 @@ def test_drawing_a_rectangle_adds_a_region_with_its_probability(window: MainWind
     shape = scene.regions[0][0]
     (x0, y0), (x1, y1) = shape.points
     inside = scene.explanation.probability(scene.target, scene.explanation.region_from_box(x0, y0, x1, y1))
-    assert f"{inside:.3f}" in window.ledger.sentence.text() and "region 1" in window.ledger.sentence.text()
+    assert f"{inside:.3f}" in window.ledger.sentence and "region 1" in window.ledger.sentence
     window.actions_by_name["undo"].trigger()
     assert not window.hub.scene.regions
 
@@ -180,7 +180,7 @@ def test_winner_map_has_a_legend_and_no_scale(window: MainWindow) -> None:
     window.workspace.set_panes([Pane("winner")])
     content = window.hub.scene.active
     assert isinstance(content.shown, WinnerMap) and content.scale is None
-    assert content.shown.legend()[0][0].name in window.ledger.sentence.text()
+    assert content.shown.legend()[0][0].name in window.ledger.sentence
 
 
 def test_threshold_masks_the_overlay(window: MainWindow) -> None:
@@ -210,12 +210,12 @@ def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
         window.workspace._maps.clear()
         window.workspace._changed()
         assert not window.hub.scene.active.shown.check.passed
-        assert window.ledger.check.text().startswith("✗")
+        assert window.ledger.check.startswith("✗")
     finally:
         explanation.joint[index] = saved
         window.workspace._maps.clear()
         window.workspace._changed()
-    assert window.ledger.check.text().startswith("✓")
+    assert window.ledger.check.startswith("✓")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_cam_checkpoint_shows_cam_and_says_what_it_is_not(window: MainWindow, 
     settle()
     content = window.hub.scene.active
     assert content.shown.reading == "cam" and content.shown.check is None
-    assert "no probabilities" in window.ledger.sentence.text()
+    assert "no probabilities" in window.ledger.sentence
     assert any("no p(y,z|x)" in c.message or "cam" in str(c.shown.reading) for c in window.hub.scene.panes)
     window.actions_by_name["undo"].trigger()
     settle()

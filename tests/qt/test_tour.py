@@ -117,7 +117,7 @@ def test_kept_sets_come_back(window: MainWindow) -> None:
     kept = next(a.menu() for a in menu.actions() if a.menu() and a.menu().title() == "wild canines")
     kept.actions()[0].trigger()
     assert window.hub.scene.target == wild
-    assert "wild canines" in window.panes.panes[0].title.text()
+    assert "wild canines" in window.panes.panes[0].header.title
 
 
 def test_chips_are_removed_one_by_one(window: MainWindow) -> None:
