@@ -17,7 +17,7 @@ from calm_gui.model.picture import load_picture
 from calm_gui.model.preprocess import prepare
 from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
-from calm_training.demo import TRAINING_SETS, main, training_pictures
+from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
 from calm_training.localize import accuracy, box_accuracy
 from calm_training.network import make_network
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
@@ -108,6 +108,32 @@ def test_calm_starts_even_and_alive():
             _, a = network(torch.rand(2, 3, 64, 64))
         assert a.min() > 0.5
         assert np.ptp(a.numpy()) < 0.5
+
+
+def test_the_e_step_looks_where_the_class_is():
+    pictures = [calm_resources.path(f"samples/{name}.jpg") for name in ("afghan_hound", "chelsea")]
+    target, posterior = e_step(pictures, DemoSettings(target_classes=3, map_size=224))
+    assert target.classes.shape == (2, 3)
+    assert target.classes[0, 0] == 160
+    torch.testing.assert_close(target.weights.sum(1), torch.ones(2))
+    assert posterior.shape == (2, 3, 14, 14)
+    torch.testing.assert_close(posterior.float().sum((2, 3)), torch.ones(2, 3), rtol=0, atol=5e-3)
+    assert posterior.min() > 0
+    assert posterior[0, 0].max() > 3 / 196
+
+
+@pytest.mark.slow
+def test_training_on_a_few_pictures_lowers_the_loss_and_moves_only_the_last_stages():
+    pictures = sorted(calm_resources.path("samples").glob("*.jpg"))[:6]
+    settings = DemoSettings(epochs=3, batch=3, map_size=224, target_classes=3, learning_rate=2e-5)
+    network, losses = make_calm(pictures, settings)
+    assert losses[-1] < losses[0]
+    before = efficientnet_lite0(16)[0].state_dict()
+    for name, tensor in network.backbone.state_dict().items():
+        moved = not torch.equal(tensor, before[name])
+        last = name.startswith(("trunk.blocks.5", "trunk.blocks.6", "trunk.conv_head", "trunk.bn2"))
+        statistics = "running" in name or "num_batches" in name
+        assert moved == (last and not statistics), name
 
 
 def test_the_module_is_a_command(capsys):
