@@ -385,24 +385,15 @@ class Explanation(_Classified):
         self._h = h
 
     @cached_property
-    def _log_p64(self) -> Float64:
-        """log p(y|x) in float64 from raw f and a alone, (C,): what the sum check compares with."""
-        from scipy.special import log_softmax, logsumexp  # off the start-up path
-
-        a = self.a.astype(np.float64)
-        with np.errstate(divide="ignore"):
-            log_s = np.log(np.maximum(a, 0)) if self.activation == "relu" else np.log(np.logaddexp(a, 0))
-        if self.activation == "softplus":
-            log_s = np.where(a < -30, a, log_s)
-        log_h = log_s - logsumexp(log_s)
-        log_g = log_softmax(self.f.astype(np.float64), axis=0)
-        result: Float64 = logsumexp(log_g + log_h, axis=(1, 2))
-        return result
-
-    @cached_property
     def class_probabilities(self) -> Float64:
-        """p(y|x) of every class, (C,), from the raw branches in float64."""
-        return np.exp(self._log_p64)
+        """p(y|x) of every class, (C,), in float64 from raw f and a alone: what the sum check compares with."""
+        a = self.a.astype(np.float64)
+        s = np.maximum(a, 0) if self.activation == "relu" else np.logaddexp(a, 0)
+        # Log-sum-exp with the largest score of each cell taken out, as matrix times vector.
+        scores = np.subtract(self.f, self.f.max(axis=0), dtype=np.float64)
+        np.exp(scores, out=scores)
+        result: Float64 = scores.reshape(len(self.classes), -1) @ (s / s.sum() / scores.sum(axis=0)).ravel()
+        return result
 
     def _p64(self, classes: ClassSet) -> float:
         return float(self.class_probabilities[classes.indices].sum())

@@ -94,6 +94,8 @@ def check_sets(request: Request, classes: ClassTable, hierarchy: Hierarchy | Non
 
 
 def _parts(text: str, classes: ClassTable, hierarchy: Hierarchy | None) -> list[str]:
+    if "," not in text:
+        return [text.strip()]
     try:  # a name may hold a comma itself
         resolve(text, classes, hierarchy)
     except ClassLookupError:
