@@ -1,0 +1,1 @@
+"""Speed and memory, measured in one run and told as ratios: ``make bench``."""

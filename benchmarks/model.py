@@ -1,0 +1,108 @@
+"""Explaining against the bare network, and the map of another class against other libraries."""
+
+from benchmarks.timing import Row, interleaved, times_of
+
+__all__ = ["model_rows", "peer_rows"]
+
+
+def model_rows() -> list[Row]:
+    """explain() against backbone and branches alone; probabilities of all nodes."""
+    import torch
+
+    import calm_gui
+    from calm_gui.api import sample_pictures
+    from calm_gui.model.picture import load_picture
+    from calm_gui.model.preprocess import prepare
+
+    model = calm_gui.load_checkpoint("demo", device="cpu")
+    picture = load_picture(sample_pictures()[0])
+    tensor, _ = prepare(picture, model.info.input, model.grid)
+    tensor = tensor.contiguous(memory_format=torch.channels_last)
+
+    def bare() -> None:
+        with torch.inference_mode():
+            model.network(tensor)
+
+    rows = [
+        Row("explain() against the bare network", interleaved(lambda: model.explain(picture), bare, 25), "times", 1.07)
+    ]
+    explanation = model.explain(picture)
+    hierarchy, p = model.hierarchy, explanation.class_probabilities
+    assert hierarchy is not None
+    rows.append(Row("probabilities of all nodes", times_of(lambda: hierarchy.probabilities(p), 51).median, "ms", 2))
+    return rows
+
+
+def peer_rows() -> list[Row]:
+    """The map of another class, without painting, against captum and pytorch-grad-cam on the same network."""
+    import numpy as np
+    import torch
+
+    import calm_gui
+    from calm_gui.api import sample_pictures
+    from calm_gui.model.picture import load_picture
+    from calm_gui.model.preprocess import prepare
+
+    model = calm_gui.load_checkpoint("demo", device="cpu")
+    picture = load_picture(sample_pictures()[0])
+    explanation = model.explain(picture)
+    tensor, _ = prepare(picture, model.info.input, model.grid)
+    network = model.network
+
+    class Logits(torch.nn.Module):
+        """Class scores of the same network, as the other libraries want them."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.backbone, self.head = network.backbone, network.head
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            scores: torch.Tensor = self.head(self.backbone(x))[0].mean(dim=(2, 3))
+            return scores
+
+    classifier = Logits().eval()
+    for parameter in classifier.parameters():
+        parameter.requires_grad_(True)
+    dogs = list(model.hierarchy["n02084071"].classes)
+    ours_one = times_of(lambda: explanation.attribution(int(np.random.default_rng().integers(1000))), 101).median
+    ours_set = times_of(lambda: explanation.attribution(dogs), 101).median
+    rows = []
+    try:
+        from captum.attr import LayerGradCam
+
+        layer = LayerGradCam(classifier, classifier.backbone)
+        captum = times_of(lambda: layer.attribute(tensor, target=151), 5, 1).median
+        rows += _against("captum LayerGradCam", captum, ours_one, ours_set, len(dogs))
+    except ImportError:
+        pass
+    try:
+        from pytorch_grad_cam import GradCAM
+        from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+
+        with GradCAM(model=classifier, target_layers=[classifier.backbone]) as cam:
+            gradcam = times_of(lambda: cam(input_tensor=tensor, targets=[ClassifierOutputTarget(151)]), 5, 1).median
+        rows += _against("pytorch-grad-cam", gradcam, ours_one, ours_set, len(dogs))
+    except ImportError:
+        pass
+    return rows
+
+
+def _against(name: str, theirs: float, ours_one: float, ours_set: float, size: int) -> list[Row]:
+    return [
+        Row(
+            f"another class, {name} over ours",
+            theirs / ours_one,
+            "times",
+            100,
+            False,
+            f"{theirs:.0f} / {ours_one:.3f} ms",
+        ),
+        Row(
+            f"{size} classes, {name} over ours",
+            size * theirs / ours_set,
+            "times",
+            5000,
+            False,
+            f"{ours_set:.3f} ms ours",
+        ),
+    ]

@@ -1,0 +1,97 @@
+"""Start-up and memory, each in processes of their own."""
+
+import subprocess
+import sys
+
+from benchmarks.timing import Row, process_seconds
+
+__all__ = ["start_rows"]
+
+_BARE_WINDOW = """
+import os
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+import numpy, PIL.Image
+from PySide6.QtWidgets import QApplication, QMainWindow
+a = QApplication([]); w = QMainWindow(); w.resize(1440, 900); w.show(); a.processEvents()
+os._exit(0)
+"""
+
+_OUR_WINDOW = """
+import os
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.theme import LIGHT, apply_theme
+a = make_application(); apply_theme(LIGHT)
+w = build_window("demo", "cpu"); w.show(); a.processEvents()
+assert w.classes.tree.nodes.rowCount()
+os._exit(0)
+"""
+
+_BARE_FORWARD = """
+import os, torch, timm, safetensors.torch
+from calm_gui.api import bundled_checkpoints
+t = safetensors.torch.load_file(str(bundled_checkpoints()["demo"]))
+m = timm.create_model("tf_efficientnet_lite0", num_classes=0, global_pool="", output_stride=STRIDE).eval()
+m.load_state_dict({k.removeprefix("backbone.trunk."): v.float() for k, v in t.items() if "trunk" in k}, strict=False)
+with torch.inference_mode():
+    m.forward_features(torch.zeros(1, 3, 224, 224).contiguous(memory_format=torch.channels_last))
+"""
+
+_OUR_FORWARD = """
+import os
+import calm_gui
+calm_gui.load_checkpoint("demo", device="cpu").explain(calm_gui.sample_pictures()[0]).top(1)
+os._exit(0)
+"""
+
+_MEMORY = """
+import resource
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+os._exit(0)
+"""
+
+_OUR_WINDOW_EXPLAINED = """
+import os, time
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from calm_gui.api import sample_pictures
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.theme import LIGHT, apply_theme
+a = make_application(); apply_theme(LIGHT)
+w = build_window("demo", "cpu"); w.show()
+w.workspace.open_pictures(sample_pictures()[:1])
+while w.workspace.busy:
+    a.processEvents(); time.sleep(0.01)
+a.processEvents()
+"""
+
+
+def _ratio(ours: str, theirs: str, repeat: int) -> float:
+    ratios = sorted(process_seconds(ours) / process_seconds(theirs) for _ in range(repeat))
+    return ratios[len(ratios) // 2]
+
+
+def _peak(code: str) -> float:
+    ran = subprocess.run([sys.executable, "-c", code + _MEMORY], check=True, capture_output=True, text=True)
+    return float(ran.stdout.split()[-1]) / 1024
+
+
+def start_rows(repeat: int = 5) -> list[Row]:
+    """First frame, first explanation, resident memory."""
+    from calm_gui.api import bundled_checkpoints
+    from calm_gui.model.info import read_info
+
+    stride = str(read_info(bundled_checkpoints()["demo"]).output_stride)
+    bare = _BARE_FORWARD.replace("STRIDE", stride)
+    with_qt = "import PySide6.QtWidgets\n" + bare
+    first = _ratio(_OUR_FORWARD, bare + "os._exit(0)", repeat)
+    ours, theirs = _peak(_OUR_WINDOW_EXPLAINED), _peak(with_qt)
+    return [
+        Row("first frame against a bare window", _ratio(_OUR_WINDOW, _BARE_WINDOW, repeat), "times", 1.5),
+        Row(
+            "first explanation against the bare steps",
+            _ratio(_OUR_FORWARD, bare + "os._exit(0)", repeat),
+            "times",
+            1.10,
+        ),
+        Row("memory against the bare steps", ours / theirs, "times", 1.15, True, f"{ours:.0f} / {theirs:.0f} MiB"),
+    ]
