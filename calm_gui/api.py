@@ -1,7 +1,7 @@
 """Entry to the library: bundled checkpoints and pictures, and loading by name or path."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import calm_resources
 
@@ -31,7 +31,7 @@ def resolve_checkpoint(name: str | Path) -> Path:
     return path if path.exists() else bundled_checkpoints().get(str(name), path)
 
 
-def load_checkpoint(path: str | Path = "demo", device: str = "auto") -> "LoadedModel":
+def load_checkpoint(path: str | Path = "demo", device: str = "auto", **answers: Any) -> "LoadedModel":
     """Load a checkpoint.
 
     Parameters
@@ -40,6 +40,9 @@ def load_checkpoint(path: str | Path = "demo", device: str = "auto") -> "LoadedM
         A file, or the name of a bundled one: ``"demo"`` (CALM) or ``"demo-cam"``.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    **answers
+        What a file of another program doesn't say: ``method="calm-em"``, ``saliency_activation="relu"``,
+        ``large_feature_map=True``, ``classes=[names]``, ``averaged=False``.
 
     Returns
     -------
@@ -51,6 +54,9 @@ def load_checkpoint(path: str | Path = "demo", device: str = "auto") -> "LoadedM
         If the file can't be used; the message says why.
     """
     from calm_gui.model.loaded import load_model
+    from calm_gui.model.naver import Answers
     from calm_gui.render import PRESENTER
 
-    return load_model(resolve_checkpoint(path), device, PRESENTER)
+    if answers.get("classes") is not None:
+        answers["classes"] = tuple(answers["classes"])
+    return load_model(resolve_checkpoint(path), device, PRESENTER, answers=Answers(**answers))

@@ -110,7 +110,7 @@ class _InceptionV3(Backbone):
     is dropped at output stride 8. The names A3_1b and A3_2b are the released code's.
     """
 
-    def __init__(self, output_stride: int) -> None:
+    def __init__(self, output_stride: int, with_6e: bool = True) -> None:
         super().__init__()
         from torchvision.models import inception_v3
 
@@ -124,6 +124,7 @@ class _InceptionV3(Backbone):
         self.A3_1b = nn.Sequential(nn.Conv2d(768, 1024, 3, padding=1), nn.ReLU(inplace=True))
         self.A3_2b = nn.Sequential(nn.Conv2d(1024, 1024, 3, padding=1), nn.ReLU(inplace=True))
         self.pool_before_6a = output_stride == 16
+        self.with_6e = with_6e
         self.channels = 1024
 
     def forward(self, pictures: Tensor) -> Tensor:
@@ -133,7 +134,8 @@ class _InceptionV3(Backbone):
                 x = functional.max_pool2d(x, kernel_size=3, stride=2, padding=1, ceil_mode=True)
             if name == "Mixed_6a" and self.pool_before_6a:
                 x = functional.max_pool2d(x, kernel_size=3, stride=2, ceil_mode=True)
-            x = module(x)
+            if name != "Mixed_6e" or self.with_6e:
+                x = module(x)
         return x
 
 
@@ -167,7 +169,8 @@ def build_backbone(name: str, output_stride: int = 8, dilated: bool = False) -> 
     Parameters
     ----------
     name : str
-        ``resnet50``, ``vgg16``, ``vgg16_bn``, ``inception_v3`` or ``timm:<name>``.
+        ``resnet50``, ``vgg16``, ``vgg16_bn``, ``inception_v3``, ``inception_v3_without_6e`` (the released code
+        computes Mixed_6e and goes on from Mixed_6d) or ``timm:<name>``.
     output_stride : {8, 16, 32}
         Input pixels per cell of the native grid: 8 gives 28x28 at 224 pixels. `inception_v3` has no 32.
     dilated : bool
@@ -192,10 +195,10 @@ def build_backbone(name: str, output_stride: int = 8, dilated: bool = False) -> 
         raise CheckpointError(f"{name} has no dilated variant")
     if name in ("vgg16", "vgg16_bn"):
         return _Vgg16(output_stride, batch_norm=name == "vgg16_bn")
-    if name == "inception_v3":
+    if name in ("inception_v3", "inception_v3_without_6e"):
         if output_stride == 32:
             raise CheckpointError("inception_v3 up to Mixed_6e has an output stride of 8 or 16, not 32")
-        return _InceptionV3(output_stride)
+        return _InceptionV3(output_stride, with_6e=name == "inception_v3")
     raise CheckpointError(
         f"unknown backbone {name!r}; known are resnet50, vgg16, vgg16_bn, inception_v3 and timm:<name>"
     )

@@ -13,7 +13,7 @@ from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import CheckpointError, HierarchyError
 
-__all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "read_info"]
+__all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "is_ours", "read_info"]
 
 FORMAT = 1
 """Version of the metadata that this program writes, and the newest that it reads."""
@@ -191,6 +191,15 @@ class CheckpointInfo:
     def with_training(self, **training: Any) -> "CheckpointInfo":
         """A copy with further entries in `training`."""
         return replace(self, training={**self.training, **training})
+
+
+def is_ours(path: str | Path) -> bool:
+    """Whether a file is a checkpoint of our own format, from its metadata; False for any file that isn't."""
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            return "calm" in (file.metadata() or {})
+    except (OSError, SafetensorError):
+        return False
 
 
 def read_info(path: str | Path) -> CheckpointInfo:

@@ -19,6 +19,9 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, build_network, load_weights, read_checkpoint
 from calm_gui.model.device import choose_device
 from calm_gui.model.files import sha256_of
+from calm_gui.model.foreign import find_weights, read_foreign
+from calm_gui.model.info import is_ours
+from calm_gui.model.naver import Answers, as_ours
 from calm_gui.model.picture import Picture, as_picture
 from calm_gui.model.preprocess import prepare
 
@@ -178,6 +181,7 @@ def load_model(
     device: str = "auto",
     presenter: Presenter | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    answers: Answers | None = None,
 ) -> LoadedModel:
     """Load a checkpoint file.
 
@@ -189,17 +193,27 @@ def load_model(
     presenter : Presenter, optional
     progress : callable
         Told in words what is being done.
+    answers : Answers, optional
+        What a file of another program doesn't say.
 
     Raises
     ------
+    AnswersNeeded
+        If the file can be used once its user has said what it is.
     CheckpointError
         If the file can't be used; the message says why.
     """
     path = Path(path)
     chosen = choose_device(device)
     progress(f"reading {path.name}")
-    info, tensors = read_checkpoint(path)
+    info, tensors = read_checkpoint(path) if is_ours(path) else _read_foreign(path, answers or Answers())
     progress(f"building {info.backbone}")
     network = build_network(info)
     load_weights(network, tensors, path.name)
     return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)
+
+
+def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor]]:
+    weights, _ = find_weights(read_foreign(path), path.name, answers.averaged)
+    info, tensors = as_ours(weights, answers, path.name)
+    return info, {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}

@@ -1,0 +1,217 @@
+"""Opening checkpoint files of strangers: what kind of file it is, and its tensors, without running anything in it.
+
+`.pth`, `.pt` and `.pth.tar` are pickles, and a pickle can run code. They are read through
+``torch.load(weights_only=True)`` alone, with a few plain types allowed that honest files hold. There is no
+other way in.
+"""
+
+import argparse
+import io
+import tarfile
+import types
+import warnings
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_safetensors
+from torch import Tensor
+
+from calm_gui.errors import CheckpointError
+
+__all__ = ["WEIGHT_SETS", "find_weights", "read_foreign"]
+
+WEIGHT_SETS = ("state_dict", "model", "model_state_dict", "net", "network", "weights")
+"""Keys under which training programs keep their weights."""
+
+AVERAGED_SETS = ("state_dict_ema", "model_ema", "ema", "ema_state_dict", "averaged_model")
+"""Keys of the slow average of the weights."""
+
+_PREFIXES = ("module.", "_orig_mod.")
+"""What training wrappers put before every name, in any nesting."""
+
+_SAVE_INSTEAD = "save the weights alone instead: torch.save(model.state_dict(), path)"
+
+_PICKLES = (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+_MAX_BYTES = 20_000_000_000
+
+
+def read_foreign(path: str | Path) -> Mapping[str, Any]:
+    """The dictionary in a checkpoint file that isn't of our own format.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    mapping
+        Of names to tensors, or of keys such as ``state_dict`` to these.
+
+    Raises
+    ------
+    CheckpointError
+        With the likely cause and the file's size, if the file is anything else or would run code.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise CheckpointError(f"{path.name} is a folder, not a checkpoint")
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(1024)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"there is no file {path}") from error
+    except OSError as error:
+        raise CheckpointError(f"{path} can't be read: {error.strerror or error}") from error
+    if size > _MAX_BYTES:
+        raise CheckpointError(f"{path.name} is {size / 1e9:.0f} GB; checkpoints over 20 GB are refused")
+    if cause := _not_a_checkpoint(path, head, size):
+        raise CheckpointError(f"{path.name} ({_size(size)}) {cause}")
+    if path.suffix == ".safetensors":
+        return _safetensors(path, size)
+    return _pickled(path, head, size)
+
+
+def _size(size: int) -> str:
+    return f"{size} bytes" if size < 10_000 else f"{size / 1e6:.1f} MB"
+
+
+def _not_a_checkpoint(path: Path, head: bytes, size: int) -> str:
+    """What a file is that can't be a checkpoint, from its first bytes; empty if it may be one."""
+    start = head.lstrip().lower()
+    if size == 0:
+        return "is empty; the download failed"
+    if start.startswith((b"<!doctype", b"<html", b"<?xml")):
+        return "is a web page, not a checkpoint; the download was answered by a page, so fetch the file by hand"
+    if head.startswith(b"version https://git-lfs"):
+        return "is a Git LFS pointer, not the weights; run git lfs pull, or download the file itself"
+    if head.startswith(b"PK"):
+        return _not_a_torch_archive(path)
+    if tarfile.is_tarfile(path) and len(head) > 262 and head[257:262] == b"ustar":
+        return "is a tar archive; unpack it and open the checkpoint inside"
+    return ""
+
+
+def _not_a_torch_archive(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
+        return "is incomplete: the end of the archive is missing, so download or copy it again"
+    if any(name.endswith("constants.pkl") for name in names) or any("/code/" in name for name in names):
+        return f"is a TorchScript program, which holds code; {_SAVE_INSTEAD}"
+    if not any(name.endswith("data.pkl") for name in names):
+        return "is a zip archive without weights; unpack it and open the checkpoint inside"
+    return ""
+
+
+def _safetensors(path: Path, size: int) -> Mapping[str, Tensor]:
+    try:
+        return load_safetensors(path.read_bytes())
+    except (SafetensorError, ValueError, OSError, KeyError) as error:
+        reason = str(error) or type(error).__name__
+        if "header" in reason.lower():
+            cause = "isn't a safetensors file, or its first bytes are damaged"
+        else:
+            cause = "is incomplete or damaged; download or copy it again"
+        raise CheckpointError(f"{path.name} ({_size(size)}) {cause} ({reason})") from error
+
+
+def _allowed() -> list[Any]:
+    """Plain types that honest checkpoints hold beside tensors: arguments, and numbers of NumPy."""
+    scalar = np._core.multiarray.scalar  # type: ignore[attr-defined]
+    reconstruct = np._core.multiarray._reconstruct  # type: ignore[attr-defined]
+    return [
+        argparse.Namespace,
+        types.SimpleNamespace,
+        (dict, "munch.Munch"),
+        *(
+            (function, f"numpy.{core}.multiarray.{function.__name__}")
+            for core in ("core", "_core")
+            for function in (scalar, reconstruct)
+        ),
+        *(np.dtype, np.ndarray),
+        *(type(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"),
+    ]
+
+
+def _pickled(path: Path, head: bytes, size: int) -> Mapping[str, Any]:
+    try:
+        with torch.serialization.safe_globals(_allowed()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about pickle protocols
+            loaded = torch.load(io.BytesIO(path.read_bytes()), map_location="cpu", weights_only=True)
+    except Exception as error:  # torch and pickle raise anything for damaged files, some without a word
+        raise CheckpointError(f"{path.name} ({_size(size)}) {_why_not(error, head)}") from error
+    if not isinstance(loaded, Mapping):
+        kind = type(loaded).__name__
+        raise CheckpointError(f"{path.name} ({_size(size)}) holds a {kind}, not a dictionary of weights")
+    return loaded
+
+
+def _why_not(error: Exception, head: bytes) -> str:
+    text = str(error)
+    if (
+        "Unsupported global" in text
+        or "GLOBAL" in text
+        or "Unsupported operand" in text
+        or "weights_only" in text.lower()
+    ):
+        named = text.split("GLOBAL ")[-1].split(" ")[0] if "GLOBAL " in text else ""
+        what = f" ({named})" if named else ""
+        return f"holds code or a whole pickled model{what}, which is never run; {_SAVE_INSTEAD}"
+    return f"is incomplete or damaged ({text or type(error).__name__}); download or copy it again"
+
+
+def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = None) -> tuple[dict[str, Tensor], str]:
+    """The weights in a loaded dictionary, without the prefixes that wrappers put before names.
+
+    Parameters
+    ----------
+    loaded : mapping
+    name : str
+        What to call the file.
+    averaged : bool, optional
+        Which to take where the file holds the weights and their slow average; without it, two sets are an error
+        that names both.
+
+    Returns
+    -------
+    dict of name to Tensor, and the key under which they stood (empty for the file itself)
+
+    Raises
+    ------
+    CheckpointError
+        If there are no weights, or two sets and no choice.
+    """
+    plain = [key for key in WEIGHT_SETS if _is_weights(loaded.get(key))]
+    slow = [key for key in AVERAGED_SETS if _is_weights(loaded.get(key))]
+    if plain and slow and averaged is None:
+        raise CheckpointError(
+            f"{name} holds two sets of weights, {plain[0]} and their average {slow[0]}; "
+            "say which: averaged=False or averaged=True"
+        )
+    chosen = slow if slow and (averaged or not plain) else plain
+    if chosen:
+        return _without_prefixes(loaded[chosen[0]]), chosen[0]
+    if _is_weights(loaded):
+        return _without_prefixes(loaded), ""
+    keys = ", ".join(map(str, list(loaded)[:6])) or "nothing"
+    raise CheckpointError(f"{name} holds no weights that are known by name; it holds {keys}")
+
+
+def _is_weights(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Tensor) for v in value.values())
+
+
+def _without_prefixes(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    stripped = {}
+    for name, tensor in weights.items():
+        while name.startswith(_PREFIXES):
+            name = name.removeprefix("module.").removeprefix("_orig_mod.")
+        stripped[name] = tensor
+    return stripped
