@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -311,3 +312,34 @@ def test_the_installed_command_with_the_bundled_checkpoint(tmp_path):
     assert result["top"][0]["wnid"] == "n02088094"
     assert result["maps"][0]["check_passed"] and result["maps"][0]["sum"] > result["top"][0]["probability"]
     assert (tmp_path / result["files"][0]).exists()
+
+
+@pytest.mark.slow
+def test_a_batch_killed_outright_and_resumed_gives_the_same_files(checkpoint, tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for number in range(12):
+        shutil.copy(SAMPLE, photos / f"p{number:02}.jpg")
+    command = [
+        sys.executable,
+        "-m",
+        "calm_gui.cli",
+        str(photos),
+        "--checkpoint",
+        checkpoint,
+        "--format",
+        "npz,png",
+        *SMALL,
+    ]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert subprocess.run([*command, "--out", str(whole)], timeout=120).returncode == 0
+    process = subprocess.Popen([*command, "--out", str(cut)])
+    while process.poll() is None and len(list(cut.glob("*.npz"))) < 4:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    left = sorted(path.name for path in cut.glob("p*"))
+    assert 0 < len(left) < len(list(whole.glob("p*")))
+    assert subprocess.run([*command, "--out", str(cut), "--resume"], timeout=120).returncode == 0
+    files = {path.name: path.read_bytes() for path in cut.iterdir() if not path.name.startswith(".calm-")}
+    assert files == {path.name: path.read_bytes() for path in whole.iterdir()}

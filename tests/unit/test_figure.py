@@ -1,6 +1,8 @@
 """Figures: the same picture in every format, of the size that was asked for."""
 
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pymupdf
@@ -281,3 +283,17 @@ def test_a_map_plots_into_given_axes(explanation):
     assert axes.get_images()[0].get_array().shape == explanation.picture.shape
     assert "sum" in axes.get_title()
     figure.savefig(io.BytesIO())
+
+
+def test_the_presenter_loads_what_draws_only_when_it_draws():
+    code = (
+        "import sys, calm_gui\n"
+        "assert not {'torch', 'PySide6', 'numpy', 'matplotlib'} & set(sys.modules)\n"
+        "import calm_gui.render\n"
+        "assert calm_gui.render.PRESENTER and 'matplotlib' not in sys.modules\n"
+        "calm_gui.load_checkpoint\n"
+        "from calm_gui.render import figure\n"
+        "assert not {'PySide6', 'matplotlib.pyplot'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
