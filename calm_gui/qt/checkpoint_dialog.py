@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from calm_gui.api import bundled_checkpoints
 from calm_gui.qt.hub import Hub
 
 __all__ = ["CheckpointDialog"]
@@ -37,7 +38,8 @@ class CheckpointDialog(QDialog):
             label.setTextInteractionFlags(label.textInteractionFlags().TextSelectableByMouse)
             form.addRow(name, label)
 
-        row("File", key)
+        bundled = {str(path.absolute()): name for name, path in bundled_checkpoints().items()}
+        row("File", f"bundled with the program: {bundled[key]}" if key in bundled else key)
         if model is not None:
             row("SHA-256", model.sha256)
         if info is not None:

@@ -14,7 +14,8 @@ _GAP = 8
 class PaneHeader(QWidget):
     """Paints its texts itself, since labels would lay the whole window out anew at every click.
 
-    Numbers come before the title where room is short: the longest of the subtitles that leaves the title half is shown.
+    The longest subtitle that leaves the title whole is shown. Where none does, the shortest is, and the title gives
+    way: a number is never hidden.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class PaneHeader(QWidget):
             painter.drawText(mark, middle | int(Qt.AlignmentFlag.AlignRight), "✓" if self.passed else "✗")
             area.setRight(mark.left() - 2)
         plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
-        room = area.width() - _GAP - min(bold.horizontalAdvance(self.title), area.width() // 2)
+        room = area.width() - _GAP - bold.horizontalAdvance(self.title)
         subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), self.subtitles[-1])
         painter.setFont(self.font())
         painter.setPen(QColor(theme.muted))

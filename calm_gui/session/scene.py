@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,6 +260,8 @@ class Scene:
         except CalmError as error:
             return PaneContent(pane, title, explanation=explanation, message=str(error))
         message = remark(shown.values) if isinstance(shown, Map) else ""
+        if pane.picture is not None:
+            title = Path(pane.picture).stem
         return PaneContent(pane, f"{title}{about}", self._subtitle(shown), explanation, shown, None, message)
 
     def _map(self, pane: Pane, explanation: AnyExplanation) -> tuple[Map | WinnerMap, str]:
@@ -282,16 +285,19 @@ class Scene:
         ), f" — {name} − {self.name(self.state.selection.contrast)}"
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:
+        """The class set that a pane is about, and its name."""
         selection = self.state.selection
-        if pane.about == "contrast":
-            return self._set(selection.contrast, explanation), self.name(selection.contrast)
-        target = self._set(selection.target, explanation)
-        if pane.about == "superset" and target:
-            lead = int(target.indices[int(np.argmax(explanation.class_probabilities[target.indices]))])
+        expression = selection.contrast if pane.about == "contrast" else selection.target
+        classes = self._set(expression, explanation)
+        if pane.about == "superset" and classes:
+            lead = int(classes.indices[int(np.argmax(explanation.class_probabilities[classes.indices]))])
             node = explanation.supersets.node(lead)
             classes = explanation.supersets[lead]
             return classes, f"superset {node.name if node else self.set_name(classes)}"
-        return target, self.name(selection.target)
+        follows = any(term.key.startswith("@") for term in expression.terms)
+        if follows and explanation is not self.explanation and not expression.name:
+            return classes, self.set_name(classes)  # what it follows is another picture
+        return classes, self.name(expression)
 
     def _cached(
         self, explanation: AnyExplanation, reading: str, target: ClassSet | int, contrast: ClassSet
