@@ -29,6 +29,8 @@ class ColourBar(QWidget):
 
     def show_scale(self, scale: Scale | None, table: str) -> None:
         """Show a scale in a colour map; None hides the bar."""
+        if (scale, table) == (self._scale, self._table):
+            return
         self._scale, self._table = scale, table
         self.setVisible(scale is not None)
         if scale is not None:

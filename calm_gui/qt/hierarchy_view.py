@@ -63,13 +63,29 @@ class HierarchyView(QTreeView):
         if scene.hierarchy is not self.nodes.hierarchy:
             self.nodes.set_hierarchy(scene.hierarchy, self.nodes.folded)
             self.expandToDepth(1)
-        only_ticks = scene.node_probabilities is self._probabilities
+        if scene.node_probabilities is self._probabilities and not self.nodes.sorted_by_probability:
+            self._repaint_ticks(scene)
+            return
         self._probabilities = scene.node_probabilities
         self.nodes.show(scene.node_probabilities, scene.target)
-        if not only_ticks and self.nodes.sorted_by_probability:
+        if self.nodes.sorted_by_probability:
             self.nodes.resort()
-        width = self.columnWidth(NAME) if only_ticks else self.viewport().width()
-        self.viewport().update(0, 0, width, self.viewport().height())
+        self.viewport().update()
+
+    def _repaint_ticks(self, scene: Scene) -> None:
+        """Take another target, and paint only the rows in sight whose tick it changes."""
+        before = [(index, index.data(Qt.ItemDataRole.CheckStateRole)) for index in self._in_sight()]
+        self.nodes.show(scene.node_probabilities, scene.target)
+        for index, tick in before:
+            if index.data(Qt.ItemDataRole.CheckStateRole) != tick:
+                self.viewport().update(self.visualRect(index))
+
+    def _in_sight(self) -> list[QModelIndex]:
+        found, index, bottom = [], self.indexAt(QPoint(0, 0)), self.viewport().height()
+        while index.isValid() and self.visualRect(index).top() < bottom:
+            found.append(index)
+            index = self.indexBelow(index)
+        return found
 
     def set_folded(self, folded: bool) -> None:
         """Fold or unfold chains of nodes that repeat one class set, keeping the current node in sight."""
