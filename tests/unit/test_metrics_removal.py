@@ -55,9 +55,9 @@ def test_erasing_the_cue_costs_the_accuracy_and_erasing_the_rest_does_not(erasur
     picture[:, 10:14, 10:14] = 1
     cue = picture[0]
     right, wrong = (RemoveAndClassify(bright_left_half, (0.1, 0.5), erasure, random_seeds=(0, 1)) for _ in range(2))
-    for _ in range(3):
-        right.update(picture, cue, 1)
-        wrong.update(picture, -cue, 1)
+    for i in range(3):
+        at_random = right.update(picture, cue, 1)
+        wrong.update(picture, -cue, 1, at_random if i == 1 else None)
     assert right.compute()["accuracy"] == [0, 0]
     assert wrong.compute()["accuracy"] == [1, 1]
     assert wrong.compute()["random"] == right.compute()["random"]  # the same baseline for every method

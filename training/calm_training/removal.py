@@ -63,7 +63,8 @@ def removal_curves(
         values = np.asarray(resized, np.float32).transpose(2, 0, 1) / np.float32(255)
         f, a = model.raw(torch.from_numpy((values - mean) / std)[None])
         rows = memberships(model, [[picture.label]])
+        at_random = None
         for name, maps in class_maps(f, a, model.info.saliency_activation, *rows).items():
-            metrics[name].update(values, min_max(maps, spec.size)[0], picture.label)
+            at_random = metrics[name].update(values, min_max(maps, spec.size)[0], picture.label, at_random)
         progress(1)
     return {name: metric.compute() for name, metric in metrics.items()}

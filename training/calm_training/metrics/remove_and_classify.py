@@ -109,7 +109,13 @@ class RemoveAndClassify:
         self.correct_at_random = np.zeros((len(self.random_seeds), len(self.shares)), np.int64)
         self.images = 0
 
-    def update(self, picture: NDArray[np.float32], score_map: NDArray[np.float32], label: int) -> None:
+    def update(
+        self,
+        picture: NDArray[np.float32],
+        score_map: NDArray[np.float32],
+        label: int,
+        at_random: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
         """Count one picture.
 
         Parameters
@@ -119,6 +125,13 @@ class RemoveAndClassify:
         score_map : ndarray (H,W)
         label : int
             True class.
+        at_random : ndarray (seeds, shares) bool, optional
+            What another metric's update for the same picture returned, to spare the random erasings.
+
+        Returns
+        -------
+        ndarray (seeds, shares) bool
+            Whether the class was right after each random erasing.
 
         Raises
         ------
@@ -130,14 +143,18 @@ class RemoveAndClassify:
         if not np.isfinite(score_map).all():
             raise DataError("the map holds NaN or infinity")
         fill = self._fill(picture)
-        # The same random order for a picture whatever the method, so that methods are compared against one baseline.
-        generators = [np.random.default_rng((seed, self.images)) for seed in self.random_seeds]
-        maps: list[NDArray[Any]] = [score_map, *(generator.random(score_map.shape) for generator in generators)]
+        maps: list[NDArray[Any]] = [score_map]
+        if at_random is None:
+            # The same random order for a picture whatever the method: all are compared against one baseline.
+            generators = [np.random.default_rng((seed, self.images)) for seed in self.random_seeds]
+            maps += [generator.random(score_map.shape) for generator in generators]
         variants = [erase(picture, erased_pixels(m, share), fill) for m in maps for share in self.shares]
         right = (self.classify(np.stack(variants)) == label).reshape(-1, len(self.shares))
         self.correct += right[0]
-        self.correct_at_random += right[1:]
+        at_random = right[1:] if at_random is None else at_random
+        self.correct_at_random += at_random
         self.images += 1
+        return at_random
 
     def compute(self) -> dict[str, Any]:
         """Curves over the shares.
