@@ -158,8 +158,15 @@ class ClassTable(Sequence[ClassInfo]):
         named = [info for info in matches if fold_text(info.name) == text]
         return tuple(named or matches)
 
+    @cached_property
+    def _searchable(self) -> tuple[str, ...]:
+        """What `find` looks through, for each class: name, synonyms and wnid, a line each."""
+        return tuple(
+            "\n".join(fold_text(t) for t in (info.name, *info.synonyms, info.wnid or "")) for info in self._classes
+        )
+
     def find(self, text: str) -> tuple[ClassInfo, ...]:
-        """All classes that `text` may mean: part of name or synonym, wnid, or index.
+        """All classes that `text` may mean: part of a name, synonym or wnid, or an index.
 
         Parameters
         ----------
@@ -175,9 +182,7 @@ class ClassTable(Sequence[ClassInfo]):
             return ()
         hits = [
             info
-            for info in self._classes
-            if needle == str(info.index)
-            or needle == info.wnid
-            or any(needle in fold_text(t) for t in (info.name, *info.synonyms))
+            for info, known in zip(self._classes, self._searchable, strict=True)
+            if needle == str(info.index) or needle in known
         ]
         return tuple(sorted(hits, key=lambda info: (fold_text(info.name) != needle, info.index)))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -203,7 +204,7 @@ def is_ours(path: str | Path) -> bool:
 
 
 def read_info(path: str | Path) -> CheckpointInfo:
-    """Metadata of a checkpoint of our own format.
+    """Metadata of a checkpoint of our own format; an unchanged file gives the same object again.
 
     Raises
     ------
@@ -211,6 +212,15 @@ def read_info(path: str | Path) -> CheckpointInfo:
         With the likely cause, if the file is anything else.
     """
     path = Path(path)
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise CheckpointError(f"there is no file {path}") from error
+    return _read_info(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_info(path: Path, _modified: int, _size: int) -> CheckpointInfo:
     try:
         with safe_open(str(path), framework="numpy") as file:
             text = (file.metadata() or {}).get("calm")

@@ -50,7 +50,8 @@ class HierarchyView(QTreeView):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(SIZE, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(SIZE, QHeaderView.ResizeMode.Fixed)  # by contents asks every row each time
+        header.resizeSection(SIZE, self.fontMetrics().horizontalAdvance("10000") + 8)
         header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)
         header.resizeSection(PROBABILITY, 88)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -63,7 +64,7 @@ class HierarchyView(QTreeView):
         if scene.hierarchy is not self.nodes.hierarchy:
             self.nodes.set_hierarchy(scene.hierarchy, self.nodes.folded)
             self.expandToDepth(1)
-        if scene.node_probabilities is self._probabilities and not self.nodes.sorted_by_probability:
+        if scene.node_probabilities is self._probabilities:
             self._repaint_ticks(scene)
             return
         self._probabilities = scene.node_probabilities

@@ -1,0 +1,124 @@
+"""Hours of use in a minute: memory, threads, blocked event loop, closing at any moment."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from calm_gui.api import sample_pictures
+from calm_gui.qt.hierarchy_model import PROBABILITY
+from calm_gui.qt.layouts import LAYOUTS
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.session.expression import Expression
+from calm_gui.session.state import Threshold
+
+MOST_GROWTH = 30 * 2**20
+MOST_BLOCKED = 0.050
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_stays_flat_over_500_pictures_and_2000_classes(window: MainWindow, settle: Callable[[], None]) -> None:
+    workspace = window.workspace
+    workspace.open_pictures(sample_pictures())
+    settle()
+    nodes = sorted(workspace.scene.hierarchy or ())
+    chance = random.Random(0)
+
+    def use(pictures: int, classes: int) -> None:
+        for step in range(pictures):
+            workspace.show_picture(step % len(workspace.state.pictures))
+            settle()
+            for _ in range(classes // pictures):
+                workspace.set_target(Expression.of(chance.choice(nodes)))
+                QApplication.processEvents()
+
+    use(100, 400)
+    before, threads = resident(), threading.active_count()
+    use(500, 2000)
+    assert resident() - before < MOST_GROWTH
+    assert threading.active_count() == threads
+
+
+def cpu_seconds(action: Callable[[], object]) -> float:
+    """Seconds for which an action and its painting keep this thread: what the event loop is blocked for."""
+    start = time.thread_time()
+    action()
+    QApplication.sendPostedEvents()
+    QApplication.processEvents()
+    return time.thread_time() - start
+
+
+def actions(window: MainWindow) -> dict[str, Callable[[], object]]:
+    workspace, tree = window.workspace, window.classes.tree
+
+    def search(text: str) -> Callable[[], object]:
+        def act() -> None:
+            window.classes.search.setText(text)
+            window.classes.apply_search()
+
+        return act
+
+    return {
+        "type c": search("c"),
+        "type ca": search("ca"),
+        "type cani": search("cani"),
+        "clear search": search(""),
+        "expand all": tree.expandAll,
+        "collapse all": tree.collapseAll,
+        "sort by probability": lambda: tree.sortByColumn(PROBABILITY, Qt.SortOrder.DescendingOrder),
+        "click a class": lambda: workspace.set_target(Expression.of("n02123045")),
+        "click a large group": lambda: workspace.set_target(Expression.of("n00001740")),
+        "everything else": lambda: workspace.set_contrast(Expression.of("@rest")),
+        "all readings": lambda: workspace.set_panes(LAYOUTS["Figure 3: all readings"](workspace)),
+        "threshold": lambda: workspace.update_view(threshold=Threshold("mass", 0.8), mask=True, boxes=True),
+        "logarithmic": lambda: workspace.update_view(spacing="log"),
+        "zoom": lambda: window.zoom(2.0),
+        "region": lambda: workspace.add_region("box", ((10, 10), (200, 200))),
+        "undo": workspace.store.undo,
+        "redo": workspace.store.redo,
+        "winner": lambda: workspace.change_pane(0, reading="winner"),
+    }
+
+
+def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
+    for action in actions(window).values():  # once to warm up caches, colour maps and fonts
+        cpu_seconds(action)
+    window.workspace.store.undo()
+    blocked = {name: cpu_seconds(action) for name, action in actions(window).items()}
+    window.classes.tree.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert max(blocked.values()) < MOST_BLOCKED, blocked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 0.4, 1.1, 2.3, 4.0])
+def test_closing_at_any_moment_ends_well(tmp_path: Path, seconds: float) -> None:
+    code = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from calm_gui.__main__ import parse\n"
+        "from calm_gui.qt import app\n"
+        "built = app.build_window\n"
+        "def build(*a, **k):\n"
+        "    window = built(*a, **k)\n"
+        f"    QTimer.singleShot({int(seconds * 1000)}, window.close)\n"
+        "    return window\n"
+        "app.build_window = build\n"
+        "sys.exit(app.run(parse([])))\n"
+    )
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
