@@ -53,8 +53,8 @@ def load_checkpoint(path: str | Path = "demo", device: str = "auto", **answers: 
     CheckpointError
         If the file can't be used; the message says why.
     """
+    from calm_gui.model.answers import Answers
     from calm_gui.model.loaded import load_model
-    from calm_gui.model.naver import Answers
     from calm_gui.render import PRESENTER
 
     if answers.get("classes") is not None:

@@ -8,6 +8,7 @@ __all__ = [
     "CheckpointError",
     "ClassLookupError",
     "DataError",
+    "DeviceMemoryError",
     "ExportError",
     "HierarchyError",
     "NumericalError",
@@ -43,6 +44,10 @@ class ReadingError(CalmError):
 
 class NumericalError(CalmError):
     """The network gave values that no probability can be made of (NaN, infinity, all-zero saliency)."""
+
+
+class DeviceMemoryError(CalmError):
+    """The device has too little memory for a forward pass."""
 
 
 class ExportError(CalmError):

@@ -20,6 +20,7 @@ __all__ = [
     "InputSpec",
     "Method",
     "build_network",
+    "fitted_network",
     "load_weights",
     "read_checkpoint",
     "save_checkpoint",
@@ -33,6 +34,37 @@ def build_network(info: CheckpointInfo) -> HeadNetwork:
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
     return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation))
+
+
+def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork:
+    """A network of the described shape with these weights.
+
+    Whether they fit is found out before memory is given to the network, so a description of a huge network costs
+    nothing.
+
+    Parameters
+    ----------
+    info : CheckpointInfo
+    tensors : mapping of name to Tensor
+    name : str
+        What to call the file in a message.
+
+    Raises
+    ------
+    CheckpointError
+        If there is no such network or the weights don't fit; as for `load_weights`.
+    """
+    try:
+        with torch.device("meta"):
+            shape = build_network(info)
+    except CheckpointError:
+        raise
+    except Exception as error:  # timm's networks refuse strides and sizes with any type of error
+        raise CheckpointError(f"{name} describes a network that can't be built ({info.backbone}: {error})") from error
+    _check_fit(shape, tensors, name)
+    network = build_network(info)
+    load_weights(network, tensors, name)
+    return network
 
 
 def save_checkpoint(
@@ -99,6 +131,18 @@ def load_weights(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str)
     CheckpointError
         If tensors are missing, unexpected, misshapen or not finite; with counts and the first few names.
     """
+    _check_fit(network, tensors, name)
+    expected = network.state_dict()
+    broken = [k for k, v in tensors.items() if v.is_floating_point() and not torch.isfinite(v).all()]
+    if broken:
+        raise CheckpointError(
+            f"{len(broken)} tensors of {name} hold NaN or infinity ({', '.join(broken[:3])}); "
+            "the training diverged or the file is damaged"
+        )
+    network.load_state_dict({k: tensors[k] for k in expected if k in tensors}, strict=False)
+
+
+def _check_fit(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str) -> None:
     expected = network.state_dict()
     # Old files lack BatchNorm's counters of batches, which inference never reads.
     missing = [k for k in expected if k not in tensors and not k.endswith("num_batches_tracked")]
@@ -117,10 +161,3 @@ def load_weights(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str)
         raise CheckpointError(
             f"the weights of {name} don't fit the network it describes: of {len(expected)} tensors " + "; ".join(faults)
         )
-    broken = [k for k, v in tensors.items() if v.is_floating_point() and not torch.isfinite(v).all()]
-    if broken:
-        raise CheckpointError(
-            f"{len(broken)} tensors of {name} hold NaN or infinity ({', '.join(broken[:3])}); "
-            "the training diverged or the file is damaged"
-        )
-    network.load_state_dict({k: tensors[k] for k in expected if k in tensors}, strict=False)

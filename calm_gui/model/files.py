@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from calm_gui.errors import ExportError
+from calm_gui.errors import CalmError, ExportError
 
-__all__ = ["atomic_path", "sha256_of", "write_bytes"]
+__all__ = ["atomic_path", "read_bounded", "sha256_of", "write_bytes"]
 
 
 def _umask_mode() -> int:
@@ -59,6 +59,43 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file atomically; errors as for `atomic_path`."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
+
+
+def read_bounded(path: str | Path, most: int, error: type[CalmError], what: str = "files") -> bytes:
+    """Bytes of a file that comes from anywhere.
+
+    Parameters
+    ----------
+    path : str or Path
+    most : int
+        Bytes; larger files are refused before they are read.
+    error : type of CalmError
+        Raised for everything that can go wrong.
+    what : str
+        Plural noun for the message about the size.
+
+    Raises
+    ------
+    CalmError
+        Of the type asked for, if there is no such file, it can't be read, is too large, or is a folder, a device or a
+        pipe, which could block or never end.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise error(f"{path.name} is a folder, not a file")
+        if path.exists() and not path.is_file():
+            raise error(f"{path} is a device or a pipe, not a file")
+        size = path.stat().st_size
+        if size > most:
+            raise error(f"{path.name} is {size / 1e6:.0f} MB; {what} over {most / 1e6:.0f} MB are refused")
+        return path.read_bytes()
+    except FileNotFoundError as fault:
+        raise error(f"there is no file {path}") from fault
+    except OSError as fault:
+        raise error(f"{path} can't be read: {fault.strerror or fault}") from fault
+    except ValueError as fault:  # a zero byte in the name
+        raise error(f"{str(path)!r} isn't a file name: {fault}") from fault
 
 
 def sha256_of(path: str | Path) -> str:

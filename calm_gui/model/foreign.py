@@ -7,7 +7,7 @@ other way in.
 
 import argparse
 import io
-import tarfile
+import json
 import types
 import warnings
 import zipfile
@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load as load_safetensors
 from torch import Tensor
 
 from calm_gui.errors import CheckpointError
+from calm_gui.model.answers import Answers, AnswersNeeded
+from calm_gui.model.files import read_bounded
 
 __all__ = ["WEIGHT_SETS", "find_weights", "read_foreign"]
 
@@ -58,50 +59,40 @@ def read_foreign(path: str | Path) -> Mapping[str, Any]:
         With the likely cause and the file's size, if the file is anything else or would run code.
     """
     path = Path(path)
-    try:
-        if path.is_dir():
-            raise CheckpointError(f"{path.name} is a folder, not a checkpoint")
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            head = file.read(1024)
-    except FileNotFoundError as error:
-        raise CheckpointError(f"there is no file {path}") from error
-    except OSError as error:
-        raise CheckpointError(f"{path} can't be read: {error.strerror or error}") from error
-    if size > _MAX_BYTES:
-        raise CheckpointError(f"{path.name} is {size / 1e9:.0f} GB; checkpoints over 20 GB are refused")
-    if cause := _not_a_checkpoint(path, head, size):
-        raise CheckpointError(f"{path.name} ({_size(size)}) {cause}")
+    data = read_bounded(path, _MAX_BYTES, CheckpointError, "checkpoints")
+    what = f"{path.name} ({_size(len(data))})"
+    if cause := _not_a_checkpoint(data):
+        raise CheckpointError(f"{what} {cause}")
     if path.suffix == ".safetensors":
-        return _safetensors(path, size)
-    return _pickled(path, head, size)
+        return _safetensors(data, what)
+    return _pickled(data, what)
 
 
 def _size(size: int) -> str:
     return f"{size} bytes" if size < 10_000 else f"{size / 1e6:.1f} MB"
 
 
-def _not_a_checkpoint(path: Path, head: bytes, size: int) -> str:
+def _not_a_checkpoint(data: bytes) -> str:
     """What a file is that can't be a checkpoint, from its first bytes; empty if it may be one."""
-    start = head.lstrip().lower()
-    if size == 0:
+    start = data[:1024].lstrip().lower()
+    if not data:
         return "is empty; the download failed"
     if start.startswith((b"<!doctype", b"<html", b"<?xml")):
         return "is a web page, not a checkpoint; the download was answered by a page, so fetch the file by hand"
-    if head.startswith(b"version https://git-lfs"):
+    if data.startswith(b"version https://git-lfs"):
         return "is a Git LFS pointer, not the weights; run git lfs pull, or download the file itself"
-    if head.startswith(b"PK"):
-        return _not_a_torch_archive(path)
-    if tarfile.is_tarfile(path) and len(head) > 262 and head[257:262] == b"ustar":
+    if data.startswith(b"PK"):
+        return _not_a_torch_archive(data)
+    if data[257:262] == b"ustar":
         return "is a tar archive; unpack it and open the checkpoint inside"
     return ""
 
 
-def _not_a_torch_archive(path: Path) -> str:
+def _not_a_torch_archive(data: bytes) -> str:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError, OSError):
         return "is incomplete: the end of the archive is missing, so download or copy it again"
     if any(name.endswith("constants.pkl") for name in names) or any("/code/" in name for name in names):
         return f"is a TorchScript program, which holds code; {_SAVE_INSTEAD}"
@@ -110,16 +101,18 @@ def _not_a_torch_archive(path: Path) -> str:
     return ""
 
 
-def _safetensors(path: Path, size: int) -> Mapping[str, Tensor]:
+def _safetensors(data: bytes, what: str) -> Mapping[str, Any]:
     try:
-        return load_safetensors(path.read_bytes())
-    except (SafetensorError, ValueError, OSError, KeyError) as error:
+        weights = load_safetensors(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        return {**header.get("__metadata__", {}), "state_dict": weights}
+    except Exception as error:  # types that torch lacks, sizes that overflow, names that aren't UTF-8
         reason = str(error) or type(error).__name__
         if "header" in reason.lower():
             cause = "isn't a safetensors file, or its first bytes are damaged"
         else:
             cause = "is incomplete or damaged; download or copy it again"
-        raise CheckpointError(f"{path.name} ({_size(size)}) {cause} ({reason})") from error
+        raise CheckpointError(f"{what} {cause} ({reason})") from error
 
 
 def _allowed() -> list[Any]:
@@ -140,20 +133,22 @@ def _allowed() -> list[Any]:
     ]
 
 
-def _pickled(path: Path, head: bytes, size: int) -> Mapping[str, Any]:
+def _pickled(data: bytes, what: str) -> Mapping[str, Any]:
+    if not data.startswith(_PICKLES):
+        raise CheckpointError(f"{what} is of an unknown format; checkpoints are .safetensors, or .pth made by PyTorch")
     try:
         with torch.serialization.safe_globals(_allowed()), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about pickle protocols
-            loaded = torch.load(io.BytesIO(path.read_bytes()), map_location="cpu", weights_only=True)
+            loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # torch and pickle raise anything for damaged files, some without a word
-        raise CheckpointError(f"{path.name} ({_size(size)}) {_why_not(error, head)}") from error
+        raise CheckpointError(f"{what} {_why_not(error)}") from error
     if not isinstance(loaded, Mapping):
         kind = type(loaded).__name__
-        raise CheckpointError(f"{path.name} ({_size(size)}) holds a {kind}, not a dictionary of weights")
+        raise CheckpointError(f"{what} holds a {kind}, not a dictionary of weights")
     return loaded
 
 
-def _why_not(error: Exception, head: bytes) -> str:
+def _why_not(error: Exception) -> str:
     text = str(error)
     if (
         "Unsupported global" in text
@@ -185,16 +180,24 @@ def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = N
 
     Raises
     ------
+    AnswersNeeded
+        If there are two sets and no choice.
     CheckpointError
-        If there are no weights, or two sets and no choice.
+        If there are no weights, or the one asked for isn't there.
     """
     plain = [key for key in WEIGHT_SETS if _is_weights(loaded.get(key))]
     slow = [key for key in AVERAGED_SETS if _is_weights(loaded.get(key))]
     if plain and slow and averaged is None:
-        raise CheckpointError(
+        raise AnswersNeeded(
             f"{name} holds two sets of weights, {plain[0]} and their average {slow[0]}; "
-            "say which: averaged=False or averaged=True"
+            "say which: averaged=False or averaged=True",
+            Answers(averaged=True),
+            ("averaged",),
         )
+    if averaged and not slow:
+        raise CheckpointError(f"{name} holds no average of its weights (averaged=True)")
+    if averaged is False and slow and not plain:
+        raise CheckpointError(f"{name} holds nothing but the average of its weights (averaged=False)")
     chosen = slow if slow and (averaged or not plain) else plain
     if chosen:
         return _without_prefixes(loaded[chosen[0]]), chosen[0]
@@ -205,7 +208,11 @@ def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = N
 
 
 def _is_weights(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Tensor) for v in value.values())
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(isinstance(k, str) and isinstance(v, Tensor) for k, v in value.items())
+    )
 
 
 def _without_prefixes(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

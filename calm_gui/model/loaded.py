@@ -1,6 +1,7 @@
 """A checkpoint in memory, ready to explain pictures."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,19 @@ from calm_gui.core.classes import ClassTable
 from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation, Presenter
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
-from calm_gui.errors import CheckpointError, NumericalError
+from calm_gui.errors import CheckpointError, DeviceMemoryError
+from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers, remember_answers
 from calm_gui.model.calm import HeadNetwork
-from calm_gui.model.checkpoint import CheckpointInfo, build_network, load_weights, read_checkpoint
+from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
 from calm_gui.model.device import choose_device
 from calm_gui.model.files import sha256_of
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import is_ours
-from calm_gui.model.naver import Answers, as_ours
+from calm_gui.model.naver import as_ours, stated_answers
 from calm_gui.model.picture import Picture, as_picture
 from calm_gui.model.preprocess import prepare
 
-__all__ = ["LoadedModel", "PictureLike", "load_model"]
+__all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 
 PictureLike = str | Path | Picture | Image.Image | NDArray[np.uint8]
 
@@ -92,7 +94,7 @@ class LoadedModel:
 
         Raises
         ------
-        NumericalError
+        DeviceMemoryError
             If the device has too little memory.
         """
         with torch.inference_mode():
@@ -100,7 +102,9 @@ class LoadedModel:
             try:
                 outputs: tuple[Tensor, Tensor | None] = self.network(inputs)
             except torch.OutOfMemoryError as error:
-                raise NumericalError(f"{self.device} has too little memory for this checkpoint; use the CPU") from error
+                raise DeviceMemoryError(
+                    f"{self.device} has too little memory for this checkpoint; use the CPU or a smaller batch"
+                ) from error
             return outputs
 
     def explain(self, picture: PictureLike) -> Any:
@@ -208,12 +212,49 @@ def load_model(
     progress(f"reading {path.name}")
     info, tensors = read_checkpoint(path) if is_ours(path) else _read_foreign(path, answers or Answers())
     progress(f"building {info.backbone}")
-    network = build_network(info)
-    load_weights(network, tensors, path.name)
+    network = fitted_network(info, tensors, path.name)
     return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)
 
 
+def load_remembering(
+    path: str | Path,
+    device: str = "auto",
+    presenter: Presenter | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    answers: Answers | None = None,
+) -> LoadedModel:
+    """Load a checkpoint file with what was answered for it before; new answers are kept once they have served.
+
+    Parameters and errors are those of `load_model`. Answers are found by the file's hash.
+    """
+    path = Path(path)
+    if not path.is_file() or is_ours(path):
+        return load_model(path, device, presenter, progress)
+    sha256 = sha256_of(path)
+    given = answers or Answers()
+    known = given.over(recall_answers(sha256))
+    model = load_model(path, device, presenter, progress, known)
+    if given != Answers():
+        remember_answers(sha256, known)
+    return model
+
+
 def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor]]:
-    weights, _ = find_weights(read_foreign(path), path.name, answers.averaged)
-    info, tensors = as_ours(weights, answers, path.name)
-    return info, {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
+    content = read_foreign(path)
+    answers = answers.over(stated_answers(content, path.name))
+    named = next((content[key] for key in ("arch", "architecture") if isinstance(content.get(key), str)), "")
+    try:
+        weights, _ = find_weights(content, path.name, answers.averaged)
+    except AnswersNeeded as first:
+        weights, _ = find_weights(content, path.name, averaged=False)
+        try:
+            as_ours(weights, answers, path.name, named)
+        except AnswersNeeded as second:
+            raise AnswersNeeded(
+                f"{first}; also, {second}",
+                replace(second.guess, averaged=first.guess.averaged),
+                (*first.open_questions, *second.open_questions),
+                second.class_count,
+            ) from first
+        raise
+    return as_ours(weights, answers, path.name, named)

@@ -5,74 +5,63 @@ The files of the released code (github.com/naver-ai/calm) name ``architecture``,
 saliency branch has, or what the classes are called: `Answers`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CheckpointError
+from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.backbones import build_backbone
-from calm_gui.model.info import Activation, CheckpointInfo, InputSpec, Method
+from calm_gui.model.class_names import class_table
+from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy
+from calm_gui.model.info import CheckpointInfo, InputSpec, Method
 
-__all__ = ["Answers", "AnswersNeeded", "as_ours", "guess_answers"]
+__all__ = ["as_ours", "guess_answers", "stated_answers"]
+
+IMAGENET_CLASSES = 1000
+
+MAX_CLASSES = 100_000
+"""Files that claim more are refused before a network of that size is built."""
 
 _IMAGENET_INPUT = InputSpec(224, "squash", "bilinear")
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What a foreign file doesn't say.
+def stated_answers(content: Mapping[str, Any], name: str) -> Answers:
+    """What a file says of itself after all: ``attribution_method`` and ``classes``, a list or its JSON.
 
-    Attributes
-    ----------
-    method : {"calm-em", "calm-ml", "cam"} or None
-    saliency_activation : {"relu", "softplus"} or None
-    large_feature_map : bool or None
-        28x28 cells instead of 14x14 at 224 pixels.
-    classes : tuple of str or None
-        Names in the order of the outputs.
-    averaged : bool or None
-        Whether to take the slow average where the file holds both.
+    Both spellings of the methods are in use, CALM_EM and CALM-EM.
+
+    Raises
+    ------
+    CheckpointError
+        If the classes aren't JSON or aren't names.
     """
-
-    method: Method | None = None
-    saliency_activation: Activation | None = None
-    large_feature_map: bool | None = None
-    classes: tuple[str, ...] | None = None
-    averaged: bool | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return asdict(self)
-
-
-class AnswersNeeded(CheckpointError):  # noqa: N818  a question to the user, not a fault
-    """A file that can be used once its user has said what it is.
-
-    Attributes
-    ----------
-    guess : Answers
-        What is most likely.
-    open_questions : tuple of str
-        Names of the attributes of `Answers` that are missing.
-    """
-
-    def __init__(self, message: str, guess: Answers, open_questions: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.guess = guess
-        self.open_questions = open_questions
+    said = str(content.get("attribution_method", "")).lower().replace("_", "-")
+    classes = content.get("classes")
+    if isinstance(classes, str):
+        try:
+            classes = json.loads(classes)
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f"the classes in the metadata of {name} aren't JSON ({error})") from error
+    method = said if said in get_args(Method) else None
+    return Answers.from_json({"method": method, **({"classes": classes} if isinstance(classes, list) else {})})
 
 
 def guess_answers(weights: Mapping[str, Tensor]) -> Answers:
-    """What a file most likely is: the paper's main choices."""
-    has_saliency = any(name.startswith("attention.") for name in weights)
-    return Answers("calm-em" if has_saliency else "cam", "relu" if has_saliency else None, True)
+    """What a file most likely is: the paper's main choices, and ImageNet's classes for 1,000 outputs."""
+    has_saliency = "attention.0.weight" in weights
+    names = _imagenet_names() if _outputs(weights, "conv_last.weight", "") == IMAGENET_CLASSES else None
+    return Answers("calm-em" if has_saliency else "cam", "relu" if has_saliency else None, True, names)
 
 
-def as_ours(weights: Mapping[str, Tensor], answers: Answers, name: str) -> tuple[CheckpointInfo, dict[str, Tensor]]:
+def as_ours(
+    weights: Mapping[str, Tensor], answers: Answers, name: str, architecture: str = ""
+) -> tuple[CheckpointInfo, dict[str, Tensor]]:
     """Metadata and tensors of a network of ours from foreign weights.
 
     Parameters
@@ -82,6 +71,8 @@ def as_ours(weights: Mapping[str, Tensor], answers: Answers, name: str) -> tuple
     answers : Answers
     name : str
         What to call the file.
+    architecture : str
+        What the file calls its network, if it does; a name of timm's helps to recognise a plain classifier.
 
     Raises
     ------
@@ -92,65 +83,68 @@ def as_ours(weights: Mapping[str, Tensor], answers: Answers, name: str) -> tuple
     """
     if "conv_last.weight" in weights:
         return _released(weights, answers, name)
-    if "fc.weight" in weights and "layer4.0.conv1.weight" in weights:
+    if "fc.weight" in weights and "layer1.0.conv3.weight" in weights and architecture in ("", "resnet50"):
         return _plain_classifier(weights, answers, name, "resnet50", "fc")
-    if timm := _timm_classifier(weights):
+    if timm := _timm_classifier(weights, architecture):
         return _plain_classifier(weights, answers, name, *timm)
     shown = ", ".join(list(weights)[:4])
     raise CheckpointError(
         f"{name} holds {len(weights)} tensors of no network that is known here ({shown}, …); known are the released "
-        "CALM networks (ResNet50, VGG16, Inception v3), torchvision's ResNet50 and timm's EfficientNets"
+        "CALM networks (ResNet50, VGG16, Inception v3), torchvision's ResNet50, timm's EfficientNet-Lites, and any "
+        "network of timm's that the file names under arch"
     )
 
 
 def _released(weights: Mapping[str, Tensor], answers: Answers, name: str) -> tuple[CheckpointInfo, dict[str, Tensor]]:
-    guess = guess_answers(weights)
+    n = _outputs(weights, "conv_last.weight", name)
     has_saliency = "attention.0.weight" in weights
-    if answers.method is not None and (answers.method == "cam") == has_saliency:
-        what = "has a saliency branch, so it isn't CAM" if has_saliency else "has no saliency branch, so it is CAM"
-        raise CheckpointError(f"{name} {what}; the method can't be {answers.method}")
-    is_cam = not has_saliency
-    asked = {
-        "method": answers.method if not is_cam else "cam",
-        "saliency_activation": answers.saliency_activation if not is_cam else "none",
-        "large_feature_map": answers.large_feature_map,
-    }
-    missing = tuple(question for question, answer in asked.items() if answer is None)
-    if missing:
+    method = answers.method if has_saliency else answers.method or "cam"
+    if not has_saliency and method != "cam":
+        raise CheckpointError(f"{name} has no saliency branch, so it is CAM; the method can't be {method}")
+    asked: dict[str, object] = {"method": method, "large_feature_map": answers.large_feature_map}
+    if method != "cam":
+        asked["saliency_activation"] = answers.saliency_activation
+    if missing := tuple(question for question, answer in asked.items() if answer is None):
+        guess = answers.over(guess_answers(weights))
         words = ", ".join(f"{question}={getattr(guess, question)!r}" for question in missing)
-        raise AnswersNeeded(f"{name} doesn't say what it is; answer with (most likely) {words}", guess, missing)
+        raise AnswersNeeded(f"{name} doesn't say what it is; answer with (most likely) {words}", guess, missing, n)
     backbone = _released_backbone(weights, name)
     stride = 8 if answers.large_feature_map else 16
-    n = weights["conv_last.weight"].shape[0]
+    classes, told = _classes(answers.classes, n, name)
+    unused = ("the file's saliency branch is not used",) if method == "cam" and has_saliency else ()
     info = CheckpointInfo(
-        method=answers.method or "cam",
+        method=method or "cam",
         backbone=backbone,
         output_stride=stride,
-        classes=_classes(answers.classes, n, name),
-        saliency_activation=None if is_cam else answers.saliency_activation,
+        classes=classes,
+        saliency_activation=None if method == "cam" else answers.saliency_activation,
         input=_IMAGENET_INPUT,
+        hierarchy=_hierarchy_of(classes),
         licence="not stated by the file",
-        assumed=tuple(f"{question}: {answer}" for question, answer in asked.items() if answer not in (None, "none")),
+        assumed=(*(f"{question}: {answer}" for question, answer in asked.items()), *told, *unused),
     )
+    return info, _renamed(weights, backbone, stride, keep_saliency=method != "cam")
+
+
+def _renamed(weights: Mapping[str, Tensor], backbone: str, stride: int, keep_saliency: bool) -> dict[str, Tensor]:
+    """The released code's names as ours."""
     heads = {"conv_last.": "head.class_branch.", "attention.0.": "head.saliency_branch."}
-    renamed = {}
     features = _vgg_names(backbone, stride) if backbone.startswith("vgg") else {}
+    renamed = {}
     for key, tensor in weights.items():
-        for theirs, ours in heads.items():
-            if key.startswith(theirs):
-                renamed[ours + key.removeprefix(theirs)] = tensor
-                break
-        else:
-            stem, _, rest = key.partition(".")
-            number, _, leaf = rest.partition(".")
-            if stem == "features" and number in features:
-                key = f"features.{features[number]}.{leaf}"
-            renamed[f"backbone.{key}"] = tensor
-    return info, renamed
+        if head := next((theirs for theirs in heads if key.startswith(theirs)), None):
+            if keep_saliency or head == "conv_last.":
+                renamed[heads[head] + key.removeprefix(head)] = tensor
+            continue
+        stem, _, rest = key.partition(".")
+        number, _, leaf = rest.partition(".")
+        own = f"features.{features[number]}.{leaf}" if stem == "features" and number in features else key
+        renamed[f"backbone.{own}"] = tensor
+    return renamed
 
 
 def _released_backbone(weights: Mapping[str, Tensor], name: str) -> str:
-    if "layer4.2.conv3.weight" in weights or "layer1.0.conv1.weight" in weights or "conv1.weight" in weights:
+    if "layer1.0.conv1.weight" in weights or "conv1.weight" in weights:
         return "resnet50"
     if "conv6.weight" in weights:
         return "vgg16_bn" if "bn6.weight" in weights else "vgg16"
@@ -161,13 +155,19 @@ def _released_backbone(weights: Mapping[str, Tensor], name: str) -> str:
 
 def _vgg_names(backbone: str, stride: int) -> dict[str, str]:
     """Numbers of the released VGG's layers, which leaves dropped pools out, to ours, which keep their places."""
-    layers = build_backbone(backbone, stride).get_submodule("features")
+    with torch.device("meta"):
+        layers = build_backbone(backbone, stride).get_submodule("features")
     kept = [number for number, layer in layers.named_children() if not isinstance(layer, nn.Identity)]
     return {str(theirs): ours for theirs, ours in enumerate(kept)}
 
 
-def _timm_classifier(weights: Mapping[str, Tensor]) -> tuple[str, str] | None:
-    """Backbone and name of the linear layer of a timm EfficientNet-Lite, by the width of its stem and head."""
+def _timm_classifier(weights: Mapping[str, Tensor], architecture: str) -> tuple[str, str] | None:
+    """Backbone and name of the linear layer of a timm network that the file names, or of an EfficientNet-Lite."""
+    if architecture:
+        import timm
+
+        linear = next((key for key in ("classifier", "fc", "head.fc") if f"{key}.weight" in weights), None)
+        return (f"timm:{architecture}", linear) if linear and timm.is_model(architecture) else None
     if "classifier.weight" not in weights or "conv_stem.weight" not in weights:
         return None
     depth = len({key.split(".")[2] for key in weights if key.startswith("blocks.2.")})
@@ -179,30 +179,66 @@ def _plain_classifier(
     weights: Mapping[str, Tensor], answers: Answers, name: str, backbone: str, linear: str
 ) -> tuple[CheckpointInfo, dict[str, Tensor]]:
     """Warm start: the linear layer is the class branch (supplement A), and the cue may lie anywhere alike."""
-    n, channels = weights[f"{linear}.weight"].shape
+    n = _outputs(weights, f"{linear}.weight", name)
+    weight = weights[f"{linear}.weight"]
+    by_timm = backbone.startswith("timm:")
+    classes, told = _classes(answers.classes, n, name)
     info = CheckpointInfo(
         method="calm-ml",
         backbone=backbone,
-        output_stride=16 if backbone.startswith("timm:") else 32,
-        dilated=backbone.startswith("timm:"),
+        output_stride=32,  # what it was trained at, so that the mean of the class branch is its logits
         saliency_activation="softplus",
-        input=InputSpec(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
-        if backbone.startswith("timm:")
-        else _IMAGENET_INPUT,
-        classes=_classes(answers.classes, n, name),
+        input=_timm_input(backbone) if by_timm else _IMAGENET_INPUT,
+        classes=classes,
+        hierarchy=_hierarchy_of(classes),
         licence="not stated by the file",
-        assumed=("a plain classifier: its saliency branch is uniform and was never trained",),
+        assumed=("a plain classifier: its saliency branch is uniform and was never trained", *told),
     )
-    prefix = "backbone.trunk." if backbone.startswith("timm:") else "backbone."
+    prefix = "backbone.trunk." if by_timm else "backbone."
     ours = {prefix + key: tensor for key, tensor in weights.items() if not key.startswith(f"{linear}.")}
-    ours["head.class_branch.weight"] = weights[f"{linear}.weight"].reshape(n, channels, 1, 1)
+    ours["head.class_branch.weight"] = weight.flatten(1)[:, :, None, None]
     ours["head.class_branch.bias"] = weights.get(f"{linear}.bias", torch.zeros(n))
-    ours["head.saliency_branch.weight"] = torch.zeros(1, channels, 1, 1)
+    ours["head.saliency_branch.weight"] = torch.zeros(1, weight.shape[1], 1, 1)
     ours["head.saliency_branch.bias"] = torch.zeros(1)
     return info, ours
 
 
-def _classes(names: Sequence[str] | None, n: int, name: str) -> ClassTable:
-    if names is not None and len(names) != n:
-        raise CheckpointError(f"{name} has {n} classes, but {len(names)} names were given")
-    return ClassTable(ClassInfo(i, names[i] if names else f"class {i}") for i in range(n))
+def _timm_input(backbone: str) -> InputSpec:
+    name = backbone.removeprefix("timm:")
+    if name.startswith("tf_efficientnet_lite"):
+        return InputSpec(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
+    import timm
+
+    config = timm.get_pretrained_cfg(name)
+    if config is None:
+        return _IMAGENET_INPUT
+    return InputSpec(config.input_size[-1], "squash", "bicubic", tuple(config.mean), tuple(config.std))
+
+
+def _outputs(weights: Mapping[str, Tensor], key: str, name: str) -> int:
+    shape = weights[key].shape
+    if len(shape) not in (2, 4) or not 0 < shape[0] <= MAX_CLASSES:
+        raise CheckpointError(f"{key} of {name} has the shape {tuple(shape)}, which no classifier has")
+    return int(shape[0])
+
+
+def _classes(names: tuple[str, ...] | None, n: int, name: str) -> tuple[ClassTable, tuple[str, ...]]:
+    """The classes, and what was assumed for them."""
+    if names is not None:
+        if len(names) != n:
+            raise CheckpointError(f"{name} has {n} classes, but {len(names)} names were given")
+        return class_table(names), ("classes: named by the user",)
+    if n == IMAGENET_CLASSES:
+        return imagenet_classes(), ("classes: ImageNet-1k in the usual order, since there are 1,000",)
+    return ClassTable(ClassInfo(i, f"class {i}") for i in range(n)), ()
+
+
+def _imagenet_names() -> tuple[str, ...]:
+    return tuple(f"{info.wnid} {info.name}" for info in imagenet_classes())
+
+
+def _hierarchy_of(classes: ClassTable) -> Hierarchy | None:
+    """WordNet's graph, if these are ImageNet's classes in the usual order."""
+    ours = imagenet_classes()
+    same = len(classes) == len(ours) and all(a.wnid == b.wnid for a, b in zip(classes, ours, strict=True))
+    return imagenet_hierarchy(classes) if same else None

@@ -9,6 +9,7 @@ minimum to their finite maximum. NaN becomes the minimum.
 
 import hashlib
 import io
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +17,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageChops, ImageCms, ImageOps, UnidentifiedImageError
 
 from calm_gui.errors import PictureError
+from calm_gui.model.files import read_bounded
 
 __all__ = ["MAX_PIXELS", "REDUCED_SIDE", "Picture", "as_picture", "load_picture", "picture_from_array"]
 
-MAX_PIXELS = 200_000_000
-"""Pictures with more pixels are refused before they're decoded."""
+MAX_PIXELS = 2 * 89_478_485
+"""Pictures with more pixels are refused before they're decoded: 179 megapixels, where Pillow refuses too."""
 
 REDUCED_SIDE = 6000
-"""Pictures with a longer side are reduced to it after decoding."""
+"""Pictures with a longer side are reduced to it, by means over whole pixels, before anything else is done."""
 
 BACKGROUND = (255, 255, 255)
 """What transparent pixels are laid upon."""
@@ -90,7 +92,8 @@ def load_picture(path: str | Path) -> Picture:
     except MemoryError as error:
         raise PictureError(f"{path.name} needs more memory than there is") from error
     except Image.DecompressionBombError as error:
-        raise PictureError(f"{path.name} is too large: {error}") from error
+        pixels_said = next(iter(re.findall(r"[0-9]+", str(error))), "0")
+        raise PictureError(_too_large(path.name, int(pixels_said))) from error
     except UnidentifiedImageError as error:
         raise PictureError(f"{path.name} isn't a picture that can be read ({_what_it_looks_like(data)})") from error
     except Exception as error:  # decoders of damaged files raise anything from SyntaxError to struct.error
@@ -132,17 +135,7 @@ def as_picture(source: "str | Path | Picture | Image.Image | NDArray[np.uint8]")
 
 
 def _read(path: Path) -> bytes:
-    try:
-        if path.is_dir():
-            raise PictureError(f"{path.name} is a folder, not a picture")
-        size = path.stat().st_size
-        if size > _MAX_FILE_BYTES:
-            raise PictureError(f"{path.name} is {size / 1e9:.1f} GB; pictures over 2 GB are refused")
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise PictureError(f"there is no file {path}") from error
-    except OSError as error:
-        raise PictureError(f"{path} can't be read: {error.strerror or error}") from error
+    data = read_bounded(path, _MAX_FILE_BYTES, PictureError, "pictures")
     if not data:
         raise PictureError(f"{path.name} is empty (0 bytes)")
     return data
@@ -152,39 +145,60 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
     with Image.open(io.BytesIO(data)) as image:
         width, height = image.size
         if width * height > MAX_PIXELS:
-            raise PictureError(
-                f"{name} says it is {width} x {height} pixels ({width * height / 1e6:.0f} megapixels); "
-                f"the limit is {MAX_PIXELS / 1e6:.0f} megapixels, so reduce it first"
-            )
+            raise PictureError(_too_large(name, width * height))
         if (frames := getattr(image, "n_frames", 1)) > 1:
             notes.append(f"first of {frames} frames")
         icc = image.info.get("icc_profile")
         adobe = "adobe" in image.info
         if image.format == "JPEG" and max(width, height) > 2 * REDUCED_SIDE:
             image.draft("RGB", (REDUCED_SIDE, REDUCED_SIDE))
+        if image.mode in ("RGB", "RGBA", "LA") and any("16" in str(tile[-1]) for tile in image.tile):
+            notes.append("16-bit colour read at 8 bits")
         image.load()
-        upright = _turn_upright(image, notes)
+        whole = _turn_upright(image, notes)
+        upright = _reduced(whole)
+        if upright.size != whole.size:
+            notes.append(f"reduced from {whole.width} x {whole.height} to {upright.width} x {upright.height}")
         if upright.mode == "CMYK" and image.format == "JPEG" and not adobe:
-            notes.append("CMYK without Adobe marker, colours may be inverted")
-        pixels = _from_profile(upright, icc, notes)
-    if max(pixels.shape[:2]) > REDUCED_SIDE:
-        full = f"{pixels.shape[1]} x {pixels.shape[0]}"
-        reduced = Image.fromarray(pixels)
-        reduced.thumbnail((REDUCED_SIDE, REDUCED_SIDE), Image.Resampling.BOX)
-        pixels = np.array(reduced)
-        notes.append(f"reduced from {full} to {pixels.shape[1]} x {pixels.shape[0]}")
-    return pixels
+            # Pillow takes every CMYK JPEG for one of Adobe's, which are stored inverted.
+            upright = ImageChops.invert(upright)
+            notes.append("CMYK without Adobe marker, taken as not inverted")
+        return _from_profile(upright, icc, notes)
+
+
+def _too_large(name: str, pixels: int) -> str:
+    return (
+        f"{name} says it has {pixels / 1e6:.0f} megapixels; the limit is {MAX_PIXELS / 1e6:.0f} megapixels, "
+        "so reduce it first"
+    )
+
+
+def _reduced(image: Image.Image) -> Image.Image:
+    """A picture whose sides are over `REDUCED_SIDE` made smaller while it's still in its own, smaller, mode."""
+    longest = max(image.size)
+    if longest <= REDUCED_SIDE:
+        return image
+    size = tuple(max(1, round(side * REDUCED_SIDE / longest)) for side in image.size)
+    if image.mode == "1":
+        image = image.convert("L")
+    elif image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode.startswith("I;16") and image.mode != "I;16":
+        image = Image.fromarray(np.asarray(image).astype("<u2"))
+    reduced = image.resize((size[0], size[1]), Image.Resampling.BOX)
+    reduced.info = image.info
+    return reduced
 
 
 def _turn_upright(image: Image.Image, notes: list[str]) -> Image.Image:
     try:
-        orientation = image.getexif().get(0x0112, 1)
+        if image.getexif().get(0x0112, 1) not in range(2, 9):
+            return image
         turned = ImageOps.exif_transpose(image)
     except Exception:  # a broken EXIF block opens as if it had none
         notes.append("EXIF unreadable, ignored")
         return image
-    if orientation in range(2, 9):
-        notes.append("turned upright by EXIF")
+    notes.append("turned upright by EXIF")
     return turned
 
 

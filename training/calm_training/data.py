@@ -169,7 +169,7 @@ def read_wsol(root: Path, split: str) -> PictureSet:
         raise DataError(f"{folder / 'class_labels.txt'} has no row for {missing[0]} ({len(missing)} in all)")
     count = max(labels.values()) + 1
     if count == 1000:
-        from calm_training.imagenet import imagenet_classes
+        from calm_gui.model.imagenet import imagenet_classes
 
         classes = imagenet_classes()
     else:

@@ -30,6 +30,7 @@ from tqdm import tqdm
 from calm_gui.errors import DataError
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
@@ -37,7 +38,6 @@ from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
 from calm_training.data import network_input
 from calm_training.frozen import FeatureCache
-from calm_training.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 from calm_training.localize import box_accuracy
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml, top_target

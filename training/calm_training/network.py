@@ -83,7 +83,7 @@ def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, 
     """Metadata of a run's checkpoint; the class order is the data's."""
     hierarchy, supersets = None, tuple[str, ...]()
     if len(classes) == 1000 and all(c.wnid for c in classes):
-        from calm_training.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
+        from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 
         classes = imagenet_classes()
         hierarchy, supersets = imagenet_hierarchy(classes), imagenet_supersets()

@@ -1,0 +1,122 @@
+"""What a checkpoint of another program doesn't say: asked once, kept by the file's hash. Readable before torch is."""
+
+import json
+import logging
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import platformdirs
+
+from calm_gui.errors import CalmError, CheckpointError
+from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.info import Activation, Method
+
+__all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
+
+_MAX_BYTES = 50_000_000
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a foreign file doesn't say.
+
+    Attributes
+    ----------
+    method : {"calm-em", "calm-ml", "cam"} or None
+    saliency_activation : {"relu", "softplus"} or None
+    large_feature_map : bool or None
+        28x28 cells instead of 14x14 at 224 pixels.
+    classes : tuple of str or None
+        Names in the order of the outputs, each with its wnid before it where that is known: ``n02012849 crane``.
+    averaged : bool or None
+        Whether to take the slow average where the file holds both.
+    """
+
+    method: Method | None = None
+    saliency_activation: Activation | None = None
+    large_feature_map: bool | None = None
+    classes: tuple[str, ...] | None = None
+    averaged: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("method", get_args(Method)), ("saliency_activation", get_args(Activation))):
+            if (value := getattr(self, name)) is not None and value not in allowed:
+                raise CheckpointError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        for name in ("large_feature_map", "averaged"):
+            if not isinstance(getattr(self, name), bool | None):
+                raise CheckpointError(f"{name} must be True, False or None, not {getattr(self, name)!r}")
+
+    def over(self, others: "Answers") -> "Answers":
+        """These answers, and others where there is none."""
+        given = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(others, **given)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form, without what wasn't answered."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Answers":
+        """Read what `to_json` gave; a `CheckpointError` for values that make no sense."""
+        known = {f.name: data[f.name] for f in fields(cls) if f.name in data}
+        if (names := known.get("classes")) is not None:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise CheckpointError("classes must be a list of names")
+            known["classes"] = tuple(names)
+        return cls(**known)
+
+
+class AnswersNeeded(CheckpointError):  # noqa: N818  a question to the user, not a fault
+    """A file that can be used once its user has said what it is.
+
+    Attributes
+    ----------
+    guess : Answers
+        What is most likely.
+    open_questions : tuple of str
+        Names of the attributes of `Answers` that are missing.
+    class_count : int
+        Number of outputs; 0 where it isn't known yet.
+    """
+
+    def __init__(self, message: str, guess: Answers, open_questions: tuple[str, ...], class_count: int = 0) -> None:
+        super().__init__(message)
+        self.guess = guess
+        self.open_questions = open_questions
+        self.class_count = class_count
+
+
+def answers_path() -> Path:
+    """Where answers are kept: a JSON object of the file's SHA-256 to `Answers.to_json`."""
+    return Path(platformdirs.user_data_dir("calm-gui", appauthor=False)) / "answers.json"
+
+
+def recall_answers(sha256: str) -> Answers:
+    """What was answered for a file; empty if nothing was, or if what was kept can't be used."""
+    try:
+        return Answers.from_json(_kept().get(sha256, {}))
+    except (CheckpointError, TypeError, AttributeError) as error:
+        _log.warning("answers for %s can't be used: %s", sha256, error)
+        return Answers()
+
+
+def remember_answers(sha256: str, answers: Answers) -> None:
+    """Keep answers; a failure is logged, for they can be asked again."""
+    try:
+        answers_path().parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(answers_path(), json.dumps({**_kept(), sha256: answers.to_json()}, indent=1).encode())
+    except (CalmError, OSError) as error:
+        _log.warning("answers not kept: %s", error)
+
+
+def _kept() -> dict[str, Any]:
+    if not answers_path().exists():
+        return {}
+    try:
+        kept = json.loads(read_bounded(answers_path(), _MAX_BYTES, CheckpointError))
+    except (CheckpointError, ValueError, RecursionError) as error:
+        _log.warning("answers %s can't be read (%s); asking again", answers_path(), error)
+        return {}
+    return kept if isinstance(kept, dict) else {}
