@@ -71,6 +71,8 @@ def test_bundled_checkpoints_say_what_they_are(name):
     assert info.hierarchy is not None
     assert len(info.superset_table[160]) > 100
     assert info.licence.startswith("Apache-2.0")
+    assert info.training["metrics"]["pictures"] == 1012
+    assert info.training["metrics"]["top-1"] > 0.75
     assert set(info.training) >= {"recipe", "start", "data", "epochs", "seed", "settings", "metrics", "versions"}
     if name == "demo":
         assert [entry.split()[0] for entry in info.training["data"]] == list(TRAINING_SETS)
@@ -83,7 +85,8 @@ def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
     pictures, _ = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), 200)
     calm, cam = (box_accuracy(load_model(bundled(name)), pictures) for name in BUNDLED)
     assert calm["top-1"] > 0.72
-    assert abs(calm["top-1"] - cam["top-1"]) < 0.03
+    assert calm["top-1"] > cam["top-1"] - 0.02
+    assert calm["maps"]["superset"]["MaxBoxAccV2"] > calm["maps"]["attribution"]["MaxBoxAccV2"]
     assert calm["maps"]["superset"]["MaxBoxAccV2"] > 0.6
     assert cam["maps"]["cam"]["MaxBoxAccV2"] > 0.6
     again = box_accuracy(load_model(bundled("demo-cam")), pictures[:40], batch=7)
