@@ -28,7 +28,9 @@ def cursor_text(scene: Scene, point: tuple[float, float] | None) -> str:
         return f"{parts[0]} · not seen by the model"
     parts.append(f"cell ({cell[0]}, {cell[1]})")
     if isinstance(content.shown, Map):
-        parts.append(f"{content.title.split(' — ')[0].lower()} {content.shown.values[cell]:.2e}")
+        own = content.shown.geometry.cell_at(x, y)
+        if own is not None:
+            parts.append(f"{content.title.split(' — ')[0].lower()} {content.shown.values[own]:.2e}")
     if isinstance(explanation, Explanation):
         rows = explanation.joint[:, cell[0], cell[1]]
         here = float(rows.sum(dtype=np.float64))

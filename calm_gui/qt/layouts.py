@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from calm_gui.api import bundled_checkpoints
-from calm_gui.session.state import MAX_PANES, Pane, default_panes
+from calm_gui.session.state import MAX_PANES, METHOD, Pane, default_panes
 from calm_gui.session.workspace import Workspace
 
 __all__ = ["LAYOUTS", "Layout"]
@@ -18,6 +18,12 @@ def _pictures(workspace: Workspace) -> tuple[Pane, ...]:
     pane = state.panes[state.active]
     following = state.pictures[state.current : state.current + MAX_PANES] or (None,)
     return tuple(Pane(pane.reading, pane.about, pane.checkpoint, picture) for picture in following)
+
+
+def _methods(workspace: Workspace) -> tuple[Pane, ...]:
+    """The attribution beside methods of others."""
+    others = ("grad_cam", "gradient", "integrated_gradients", "smoothgrad", "occlusion")
+    return (Pane("attribution"), *(Pane(METHOD + name) for name in others))
 
 
 def _checkpoints(workspace: Workspace) -> tuple[Pane, ...]:
@@ -41,5 +47,6 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "Checkpoints side by side": _checkpoints,
     "Pictures side by side": _pictures,
+    "Methods side by side": _methods,
 }
 """Names and what they show."""

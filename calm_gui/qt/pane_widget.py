@@ -8,12 +8,13 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from calm_gui.core.explanation import Map
+from calm_gui.methods import METHODS
 from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.pane_header import PaneHeader
 from calm_gui.session.scene import PaneContent, Scene
-from calm_gui.session.state import Pane
+from calm_gui.session.state import METHOD, Pane
 
 __all__ = ["READING_NAMES", "PaneWidget"]
 
@@ -136,6 +137,14 @@ class PaneWidget(QFrame):
                 action.triggered.connect(
                     lambda _=False, r=reading, a=about: workspace.change_pane(self._position, reading=r, about=a)
                 )
+        methods = menu.addMenu("Other method")
+        for method, name in METHODS.items():
+            action = methods.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(pane.reading == METHOD + method)
+            action.triggered.connect(
+                lambda _=False, m=method: workspace.change_pane(self._position, reading=METHOD + m)
+            )
         menu.addSeparator()
         checkpoints = menu.addMenu("Checkpoint")
         first = checkpoints.addAction("the chosen one")

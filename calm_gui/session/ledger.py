@@ -2,6 +2,7 @@
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.methods import METHODS, MethodMap
 from calm_gui.render.naming import number_text
 from calm_gui.session.scene import PaneContent, Scene
 
@@ -73,6 +74,11 @@ def _of_map(scene: Scene, content: PaneContent, shown: Map) -> str:
             return (
                 f"The model finds {plain_a} {difference} {more} probable than {b}; "
                 f"red cells speak for {plain_a}, blue ones for {b}."
+            )
+        case _ if isinstance(shown, MethodMap):
+            return (
+                f"{METHODS[shown.method]} for {plain_a}, between its own extremes in this picture; "
+                "the values are no probabilities and their sum means nothing."
             )
         case _:
             return (

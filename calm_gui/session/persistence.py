@@ -9,11 +9,23 @@ from typing import Any, TypeVar, get_args
 from calm_gui.api import bundled_checkpoints
 from calm_gui.core.explanation import READINGS
 from calm_gui.errors import SessionError
+from calm_gui.methods import METHODS
 from calm_gui.model.files import write_bytes
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression, Term
-from calm_gui.session.state import MAX_PANES, About, Pane, RegionShape, ScaleMode, Selection, State, Threshold, View
+from calm_gui.session.state import (
+    MAX_PANES,
+    METHOD,
+    About,
+    Pane,
+    RegionShape,
+    ScaleMode,
+    Selection,
+    State,
+    Threshold,
+    View,
+)
 
 __all__ = ["FORMAT", "SavedSession", "load_session", "save_session", "session_to_json"]
 
@@ -179,8 +191,7 @@ def _one_of(value: T, allowed: Any) -> T:
 
 def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) -> Pane:
     reading = str(data["reading"])
-    if not reading.startswith("method:"):
-        _one_of(reading, (*READINGS, "picture"))
+    _one_of(reading, (*READINGS, "picture", *(METHOD + name for name in METHODS)))
     checkpoint, picture = data.get("checkpoint"), data.get("picture")
     return Pane(
         reading,

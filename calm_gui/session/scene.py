@@ -14,12 +14,13 @@ from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
+from calm_gui.methods import METHODS, MethodMap
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.render.map_scale import quantity, scales_of
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.expression import Expression, evaluate, term_name
-from calm_gui.session.state import Pane, RegionShape, State, Threshold
+from calm_gui.session.state import METHOD, Pane, RegionShape, State, Threshold
 
 __all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
 
@@ -112,6 +113,8 @@ class Scene:
     infos : mapping of checkpoint key to CheckpointInfo
     explanations : callable
         (picture key, checkpoint key) -> explanation or None.
+    method_maps : mapping of (picture, checkpoint, method, target) to Map or CalmError
+        Those that were computed.
     maps : dict
         Cache of maps that successive scenes share.
     """
@@ -121,11 +124,13 @@ class Scene:
         state: State,
         infos: Mapping[str, CheckpointInfo],
         explanations: Callable[[str | None, str], AnyExplanation | None],
+        method_maps: "Mapping[tuple[object, ...], Map | CalmError]",
         maps: "dict[tuple[object, ...], Map | WinnerMap | CalmError]",
     ) -> None:
         self.state = state
         self.infos = infos
         self._explanations = explanations
+        self._method_maps = method_maps
         self._maps = maps
 
     @property
@@ -246,7 +251,7 @@ class Scene:
         return tuple(replace(c, scale=scale) for c, scale in zip(self._contents, self._scales, strict=True))
 
     def _content(self, pane: Pane) -> PaneContent:
-        title = _TITLE.get(pane.reading, pane.reading.removeprefix("method:"))
+        title = _TITLE.get(pane.reading) or METHODS.get(pane.reading.removeprefix(METHOD), pane.reading)
         picture, checkpoint = self.state.pane_keys(pane)
         explanation = self._explanations(picture, checkpoint)
         if picture is None:
@@ -274,6 +279,8 @@ class Scene:
         target, name = self._about(pane, explanation)
         if not target:
             raise ReadingError(f"{name} holds no class; click a class or group on the left")
+        if pane.reading.startswith(METHOD):
+            return self._method_map(pane, target), f" — {name}"
         reading = "cam" if not isinstance(explanation, Explanation) else pane.reading
         if reading != "counterfactual":
             return self._cached(explanation, reading, target, ClassSet()), f" — {name}"
@@ -283,6 +290,33 @@ class Scene:
         return self._cached(
             explanation, reading, target, contrast
         ), f" — {name} − {self.name(self.state.selection.contrast)}"
+
+    def _method_map(self, pane: Pane, target: ClassSet) -> Map:
+        """The map of a pane's method, if it was computed.
+
+        Raises
+        ------
+        CalmError
+            That the map is on its way, or why there is none.
+        """
+        found = self._method_maps.get((*self.state.pane_keys(pane), pane.reading.removeprefix(METHOD), target))
+        if found is None:
+            raise ReadingError(f"computing {METHODS.get(pane.reading.removeprefix(METHOD), 'the map')} …")
+        if isinstance(found, CalmError):
+            raise found
+        return found
+
+    def method_requests(self) -> "list[tuple[str, str, str, ClassSet]]":
+        """(picture, checkpoint, method, target) of every pane that shows a method."""
+        found = []
+        for pane in self.state.panes:
+            picture, checkpoint = self.state.pane_keys(pane)
+            explanation = self._explanations(picture, checkpoint)
+            if pane.reading.startswith(METHOD) and picture and explanation is not None:
+                target = self._about(pane, explanation)[0]
+                if target:
+                    found.append((picture, checkpoint, pane.reading.removeprefix(METHOD), target))
+        return list(dict.fromkeys(found))
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:
         """The class set that a pane is about, and its name."""
@@ -324,6 +358,8 @@ class Scene:
         if isinstance(shown, WinnerMap):
             words = f"{len(shown.legend())} groups"
             return words + ", some overlap" if shown.overlapping else words
+        if isinstance(shown, MethodMap):
+            return "between its extremes, no probability"
         formula = _FORMULA[shown.reading]
         if shown.check is None:
             return f"{formula}, its sum means nothing"

@@ -25,6 +25,8 @@ ScaleMode = Literal["fit", "shared", "locked"]
 
 
 MAX_PANES = 6
+METHOD = "method:"
+"""What the reading of a pane that shows an attribution method begins with."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, CheckpointError, PictureError
@@ -18,7 +19,7 @@ from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.scene import Scene
-from calm_gui.session.state import MAX_PANES, Pane, RegionShape, Selection, State, View
+from calm_gui.session.state import MAX_PANES, METHOD, Pane, RegionShape, Selection, State, View
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
 
@@ -34,6 +35,7 @@ PICTURE_SUFFIXES = frozenset(
 """What counts as a picture when a folder is opened; a file that is named is opened whatever it is called."""
 
 _CACHE_BYTES = 96 * 2**20
+_MOST_METHOD_MAPS = 64
 _log = logging.getLogger(__name__)
 
 
@@ -98,6 +100,8 @@ class Workspace:
         self._told: set[tuple[str, str]] = set()
         self._pending: dict[tuple[str, str], int] = {}
         self._loading: str | None = None
+        self._method_maps: dict[tuple[object, ...], Map | CalmError] = {}
+        self._asked_methods: set[tuple[object, ...]] = set()
         self.truth = GroundTruth()
         self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
@@ -128,7 +132,7 @@ class Workspace:
     def scene(self) -> Scene:
         """What the state shows."""
         if self._scene is None:
-            self._scene = Scene(self.state, self.infos, self.explanation, self._maps)
+            self._scene = Scene(self.state, self.infos, self.explanation, self._method_maps, self._maps)
         return self._scene
 
     def explanation(self, picture: str | None, checkpoint: str) -> AnyExplanation | None:
@@ -138,9 +142,13 @@ class Workspace:
     @property
     def busy(self) -> bool:
         """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
-        return self._loading is not None or any(
-            picture and (picture, checkpoint) not in self.failures and not self.explanation(picture, checkpoint)
-            for picture, checkpoint in self._wanted()
+        return (
+            self._loading is not None
+            or bool(self._asked_methods)
+            or any(
+                picture and (picture, checkpoint) not in self.failures and not self.explanation(picture, checkpoint)
+                for picture, checkpoint in self._wanted()
+            )
         )
 
     def _changed(self) -> None:
@@ -166,6 +174,8 @@ class Workspace:
             self.failures = {pair: why for pair, why in self.failures.items() if pair[0] != new.picture}
         if set(self._wanted(new)) != set(self._wanted(old)) or new.current != old.current:
             self.compute()
+        elif any(pane.reading.startswith(METHOD) for pane in new.panes):
+            self._compute_methods()
 
     # Opening
 
@@ -294,6 +304,44 @@ class Workspace:
             pair = (self.state.pictures[following], self.state.selection.checkpoint)
             if pair not in self._explanations and pair not in self.failures:
                 self._submit(pair, urgency=1)
+        self._compute_methods()
+
+    def _compute_methods(self) -> None:
+        """Ask for the maps of methods that are shown and not at hand; those that are no longer shown are stopped."""
+        wanted = [request for request in self.scene.method_requests() if request not in self._method_maps]
+        for request in self._asked_methods - set(wanted):
+            self.runner.cancel(("method", *request))
+        for request in wanted:
+            if request not in self._asked_methods:
+                self._submit_method(request)
+        self._asked_methods = set(wanted)
+
+    def _submit_method(self, request: "tuple[str, str, str, ClassSet]") -> None:
+        picture, checkpoint, method, target = request
+        model = self.models[checkpoint]
+
+        def work(job: Job) -> Map:
+            from calm_gui.methods import METHODS, attribute
+
+            passes = 0
+
+            def tick() -> None:
+                nonlocal passes
+                job.check()
+                passes += 1
+                job.progress(f"{METHODS[method]}: pass {passes}")
+
+            return attribute(method, model, picture, target, tick)
+
+        def done(result: "Map | Exception") -> None:
+            if len(self._method_maps) > _MOST_METHOD_MAPS:
+                self._method_maps.clear()
+            self._method_maps[request] = result if isinstance(result, Map) else CalmError(_sentence(result))
+            self._asked_methods.discard(request)
+            self.status = Path(picture).name
+            self._changed()
+
+        self.runner.submit(Job(("method", *request), work, done, done, self._say, urgency=2))
 
     def _submit(self, pair: tuple[str, str], urgency: int) -> None:
         if self._pending.get(pair, urgency + 1) <= urgency:
@@ -540,6 +588,7 @@ class Workspace:
         """Compute on another device from now on."""
         self.device = device
         self.models.clear()
+        self._method_maps.clear()
         self._explanations.clear()
         self._maps.clear()
         self._changed()

@@ -17,6 +17,7 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
+from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
@@ -251,6 +252,22 @@ def test_checkpoints_side_by_side_hold_calm_and_cam(window: MainWindow, settle: 
     settle()
     readings = {c.shown.reading for c in window.hub.scene.panes}
     assert {"attribution", "cam"} <= readings
+
+
+def test_a_method_is_computed_on_the_worker_and_follows_the_target(window: MainWindow, settle: object) -> None:
+    window.workspace.set_panes([Pane("attribution"), Pane("method:grad_cam")])
+    settle()
+    content = window.hub.scene.panes[1]
+    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    expected = attribute("grad_cam", model, sample_pictures()[0], window.hub.scene.target)
+    np.testing.assert_allclose(content.shown.values, expected.values, atol=1e-5)
+    assert "no probability" in content.subtitle and content.scale.high == 1.0
+    window.workspace.set_target(Expression.of("n02123045"))
+    assert "computing Grad-CAM" in window.hub.scene.panes[1].message
+    settle()
+    assert window.hub.scene.panes[1].shown.target == ClassSet([281])
+    window.workspace.activate(1)
+    assert "no probabilities" in window.ledger.sentence
 
 
 def test_pictures_side_by_side_show_one_reading(window: MainWindow, settle: object) -> None:
