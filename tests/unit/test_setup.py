@@ -134,7 +134,8 @@ def test_every_dependency_has_a_lower_bound_and_no_upper_one():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
     for requirement in [*project["dependencies"], *(line for extra in extras for line in extra)]:
-        assert re.fullmatch(r"[A-Za-z0-9_.-]+>=[0-9.]+", requirement), requirement
+        # A release that is known to be broken may be left out, for the Pythons on which it is.
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+>=[0-9.]+(,!=[0-9.]+)*(; .+)?", requirement), requirement
 
 
 @pytest.fixture(scope="module")
