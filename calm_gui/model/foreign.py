@@ -115,6 +115,13 @@ def _safetensors(data: bytes, what: str) -> Mapping[str, Any]:
         raise CheckpointError(f"{what} {cause} ({reason})") from error
 
 
+class _Attributes(dict[str, Any]):
+    """What stands in for munch's dictionary, so that munch isn't needed and nothing of it runs."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.update(state)
+
+
 def _allowed() -> list[Any]:
     """Plain types that honest checkpoints hold beside tensors: arguments, and numbers of NumPy."""
     scalar = np._core.multiarray.scalar  # type: ignore[attr-defined]
@@ -122,7 +129,7 @@ def _allowed() -> list[Any]:
     return [
         argparse.Namespace,
         types.SimpleNamespace,
-        (dict, "munch.Munch"),
+        (_Attributes, "munch.Munch"),
         *(
             (function, f"numpy.{core}.multiarray.{function.__name__}")
             for core in ("core", "_core")

@@ -186,7 +186,9 @@ def _plain_classifier(
     info = CheckpointInfo(
         method="calm-ml",
         backbone=backbone,
-        output_stride=32,  # what it was trained at, so that the mean of the class branch is its logits
+        # At the stride it was trained at, 32, the mean of the class branch is its logits.
+        output_stride=16 if answers.large_feature_map else 32,
+        dilated=bool(answers.large_feature_map),
         saliency_activation="softplus",
         input=_timm_input(backbone) if by_timm else _IMAGENET_INPUT,
         classes=classes,

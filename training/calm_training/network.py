@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassTable
@@ -12,6 +11,7 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
+from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import CheckpointInfo
 from calm_training.config import Config, ModelConfig
 from calm_training.frozen import split_backbone
@@ -119,12 +119,7 @@ def _from_file(path: Path) -> Mapping[str, Tensor]:
     if path.suffix == ".safetensors":
         _, tensors = read_checkpoint(path)
         return {k.removeprefix("backbone."): v for k, v in tensors.items() if k.startswith("backbone.")}
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises anything from OSError to UnpicklingError
-        raise CheckpointError(f"the weights {path} can't be read: {error or type(error).__name__}") from error
-    tensors = content.get("state_dict", content)
-    return {k.removeprefix("module."): v for k, v in tensors.items()}
+    return find_weights(read_foreign(path), path.name)[0]
 
 
 def _published(name: str) -> Mapping[str, Tensor]:

@@ -65,7 +65,15 @@ class RunFolder:
         """The state to go on from, None if the run was ended before the first one."""
         if not self._state.exists():
             return None
-        state: dict[str, Any] = torch.load(self._state, map_location="cpu", weights_only=True)
+        try:
+            state: dict[str, Any] = torch.load(self._state, map_location="cpu", weights_only=True)
+        except Exception as error:  # torch raises anything from OSError to UnpicklingError
+            raise CalmError(
+                f"the state of the run in {self.path} can't be read ({type(error).__name__}): it is damaged or isn't "
+                "this program's; go on from a copy of it, or start anew with --overwrite"
+            ) from error
+        if not isinstance(state, dict):
+            raise CalmError(f"the state of the run in {self.path} isn't this program's; start anew with --overwrite")
         return state
 
     def write_log(self, history: list[dict[str, float]]) -> None:
@@ -79,7 +87,11 @@ class RunFolder:
         write_bytes(self.path / "log.csv", text.getvalue().encode())
 
     def _refuse_other_settings(self, config: Config) -> None:
-        before = json.loads(self._settings.read_text("utf-8"))
+        try:
+            before = json.loads(self._settings.read_text("utf-8"))
+            before = {section: dict(before[section]) for section in ("data", "model", "optimizer")}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise CalmError(f"the settings of the run in {self.path} can't be read ({error!r})") from error
         now = json.loads(json.dumps(config.to_json()))
         changed = [
             f"{section}.{key}"
