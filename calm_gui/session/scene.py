@@ -356,8 +356,9 @@ class Scene:
     @staticmethod
     def _subtitle(shown: Map | WinnerMap) -> str:
         if isinstance(shown, WinnerMap):
-            words = f"{len(shown.legend())} groups"
-            return words + ", some overlap" if shown.overlapping else words
+            count = len(shown.legend())
+            words = f"{count} group{'s' if count != 1 else ''}"
+            return f"some overlap · {words}" if shown.overlapping else words
         if isinstance(shown, MethodMap):
             return "between its extremes, no probability"
         formula = _FORMULA[shown.reading]
