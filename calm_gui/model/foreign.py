@@ -11,6 +11,7 @@ import json
 import types
 import warnings
 import zipfile
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -115,13 +116,6 @@ def _safetensors(data: bytes, what: str) -> Mapping[str, Any]:
         raise CheckpointError(f"{what} {cause} ({reason})") from error
 
 
-class _Attributes(dict[str, Any]):
-    """What stands in for munch's dictionary, so that munch isn't needed and nothing of it runs."""
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.update(state)
-
-
 def _allowed() -> list[Any]:
     """Plain types that honest checkpoints hold beside tensors: arguments, and numbers of NumPy."""
     scalar = np._core.multiarray.scalar  # type: ignore[attr-defined]
@@ -129,7 +123,7 @@ def _allowed() -> list[Any]:
     return [
         argparse.Namespace,
         types.SimpleNamespace,
-        (_Attributes, "munch.Munch"),
+        (OrderedDict, "munch.Munch"),
         *(
             (function, f"numpy.{core}.multiarray.{function.__name__}")
             for core in ("core", "_core")
