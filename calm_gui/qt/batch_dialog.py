@@ -26,6 +26,7 @@ from calm_gui.qt.number_table import NumberTable
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import class_key
 from calm_gui.session.jobs import Job
+from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
     from calm_gui.session.batch import PictureResult
@@ -133,7 +134,6 @@ class BatchDialog(QDialog):
 
     def run(self) -> None:
         """Start the batch on the worker."""
-        from calm_gui.qt.export_dialog import view_spec
         from calm_gui.session.batch import BatchPlan, run_batch, write_summary
         from calm_gui.session.request import Request
 

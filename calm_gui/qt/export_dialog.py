@@ -1,5 +1,6 @@
 """The export dialog: what, how large, how it looks, with a live preview."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,102 +14,34 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QDoubleSpinBox,
     QFileDialog,
+    QFontComboBox,
     QFormLayout,
     QHBoxLayout,
+    QInputDialog,
     QLabel,
+    QLineEdit,
+    QPushButton,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
-from calm_gui.core.explanation import Map
-from calm_gui.errors import CalmError, ExportError
+from calm_gui.errors import CalmError
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
-from calm_gui.session.scene import PaneContent, Scene
+from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
 
 if TYPE_CHECKING:
     from calm_gui.render.figure import FigureSpec, MapFigure
 
-__all__ = ["WHAT", "ExportDialog", "scene_figure", "view_spec"]
-
-WHAT = {
-    "panes": "All panes",
-    "single": "The active pane",
-    "pair": "Picture and active pane",
-    "strip": "Hierarchy strip",
-}
-"""What can be exported."""
+__all__ = ["ExportDialog"]
 
 _FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff);;JPEG (*.jpg)"
 _PREVIEW_DPI = 110
-
-
-def view_spec(scene: Scene, what: str, **options: Any) -> "FigureSpec":
-    """The figure that looks as the window does now."""
-    from calm_gui.render.figure import FigureSpec
-
-    view = scene.state.view
-    layout = "panes" if what == "strip" else what
-    spec = FigureSpec(
-        layout=layout,  # type: ignore[arg-type]
-        opacity=view.opacity,
-        overlay=view.overlay,
-        sequential=view.sequential,
-        diverging=view.diverging,
-        native=view.native,
-        threshold=view.threshold.kind,
-        threshold_value=view.threshold.value,
-        contour=view.contour,
-        mask=view.mask,
-        found_boxes=view.boxes,
-    )
-    return replace(spec, **options)
-
-
-def scene_figure(scene: Scene, spec: "FigureSpec", what: str) -> "MapFigure":
-    """The figure of what a scene shows.
-
-    Raises
-    ------
-    ExportError
-        If there is nothing to show yet, or the options make no sense.
-    """
-    from calm_gui.render.figure import map_figure
-
-    explanation = scene.explanation
-    if explanation is None:
-        raise ExportError("the picture isn't explained yet")
-    if what == "strip":
-        steps = scene.strip
-        titles = [f"{s.node.name}\n{len(s.node.classes)} classes, p {s.probability:.3f}" for s in steps]
-        return map_figure(explanation, [s.shown for s in steps], spec, titles=titles)
-    contents = _with_maps(scene, what)
-    return map_figure(
-        explanation,
-        [c.shown for c in contents],
-        spec,
-        titles=[f"{c.title}\n{c.subtitle}" for c in contents] if what != "pair" else (),
-        scales=[c.scale for c in contents],
-        outlines=[(shape.name, _corners(shape)) for shape in scene.state.regions_here()],
-        regions=[region for _, region in scene.regions],
-    )
-
-
-def _with_maps(scene: Scene, what: str) -> list[PaneContent]:
-    chosen = list(scene.panes) if what == "panes" else [scene.active]
-    ready = [c for c in chosen if c.explanation is not None and (c.shown is not None or c.pane.reading == "picture")]
-    if not ready:
-        raise ExportError("there is no map to export in the chosen panes")
-    return ready
-
-
-def _corners(shape: Any) -> list[tuple[float, float]]:
-    if shape.kind != "box":
-        return list(shape.points)
-    (x0, y0), (x1, y1) = shape.points
-    return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+_UNITS = ("mm", "inch", "px")
+_SHAPE = ("width", "height", "unit", "dpi", "font", "font_size")
+"""What a preset keeps."""
 
 
 class ExportDialog(QDialog):
@@ -117,44 +50,28 @@ class ExportDialog(QDialog):
     def __init__(self, hub: Hub, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Export figure")
-        self.resize(900, 560)
+        self.resize(1000, 640)
         self._scene = hub.scene
+        self._truth = hub.workspace.truth.boxes_of(hub.scene.state.picture or "")
         self._settings = settings
-        self.what = QComboBox()
-        for key, text in WHAT.items():
-            self.what.addItem(text, key)
-        self.width_mm = QDoubleSpinBox()
-        self.width_mm.setRange(10, 1000)
-        self.width_mm.setValue(120)
-        self.width_mm.setSuffix(" mm wide")
-        self.dpi = QSpinBox()
-        self.dpi.setRange(30, 1200)
-        self.dpi.setValue(300)
-        self.dpi.setSuffix(" dpi")
-        self.font_size = QDoubleSpinBox()
-        self.font_size.setRange(3, 40)
-        self.font_size.setValue(7)
-        self.font_size.setSuffix(" pt")
-        for widget, name in (
-            (self.what, "What to export"),
-            (self.width_mm, "Width"),
-            (self.dpi, "Resolution"),
-            (self.font_size, "Size of the text"),
-        ):
-            widget.setAccessibleName(name)
-        self.titles, self.bar, self.transparent = QCheckBox("Titles"), QCheckBox("Colour bar"), QCheckBox("Transparent")
-        self.titles.setChecked(True)
-        self.bar.setChecked(True)
+        self._make_fields()
         form = QFormLayout()
-        form.addRow("What", self.what)
-        form.addRow("Width", self.width_mm)
-        form.addRow("Resolution", self.dpi)
-        form.addRow("Text", self.font_size)
-        for box in (self.titles, self.bar, self.transparent):
+        for label, widget in (
+            ("What", self.what),
+            ("Preset", self._in_row(self.preset, self.keep)),
+            ("Width", self._in_row(self.width_value, self.unit)),
+            ("Height", self.height_value),
+            ("Resolution", self.dpi),
+            ("Text", self._in_row(self.font_family, self.font_size)),
+            ("Caption", self.caption),
+            ("Ground", self.background),
+        ):
+            form.addRow(label, widget)
+        for box in self.boxes.values():
             form.addRow("", box)
         self.preview = QLabel()
         self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.preview.setMinimumSize(420, 320)
+        self.preview.setMinimumSize(460, 360)
         self.preview.setAccessibleName("Preview")
         self.message = QLabel()
         self.message.setWordWrap(True)
@@ -170,29 +87,163 @@ class ExportDialog(QDialog):
         layout.addWidget(buttons)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
-        self._later.setInterval(120)
+        self._later.setInterval(150)
         self._later.timeout.connect(self.show_preview)
-        self.what.currentIndexChanged.connect(self._later.start)
-        for spin in (self.width_mm, self.dpi, self.font_size):
-            spin.valueChanged.connect(lambda _: self._later.start())
-        for box in (self.titles, self.bar, self.transparent):
-            box.toggled.connect(lambda _: self._later.start())
+        self._listen()
         self._later.start()
 
-    def figure(self, dpi: int | None = None) -> "MapFigure":
-        """The figure that is asked for."""
-        what = self.what.currentData()
+    def _make_fields(self) -> None:
+        self.what = QComboBox()
+        for key, text in WHAT.items():
+            self.what.addItem(text, key)
+        self.preset, self.keep = QComboBox(), QPushButton("Keep…")
+        self._fill_presets()
+        self.width_value, self.height_value = QDoubleSpinBox(), QDoubleSpinBox()
+        for spin in (self.width_value, self.height_value):
+            spin.setRange(0.0, 20_000.0)
+            spin.setDecimals(1)
+        self.width_value.setValue(120)
+        self.height_value.setSpecialValueText("as high as it needs")
+        self.unit = QComboBox()
+        self.unit.addItems(_UNITS)
+        self.dpi = QSpinBox()
+        self.dpi.setRange(30, 1200)
+        self.dpi.setValue(300)
+        self.dpi.setSuffix(" dpi")
+        self.font_family = QFontComboBox()
+        self.font_family.setCurrentText("DejaVu Sans")
+        self.font_family.setMaximumWidth(160)
+        self.font_size = QDoubleSpinBox()
+        self.font_size.setRange(3, 100)
+        self.font_size.setValue(7)
+        self.font_size.setSuffix(" pt")
+        self.caption, self.background = QLineEdit(), QLineEdit("white")
+        self.caption.setPlaceholderText("below the figure")
+        self.boxes = {
+            "titles": QCheckBox("Titles"),
+            "colour_bar": QCheckBox("Colour bar"),
+            "contour": QCheckBox("Contour of the threshold"),
+            "truth": QCheckBox("Ground-truth boxes"),
+            "transparent": QCheckBox("Transparent"),
+        }
+        for name in ("titles", "colour_bar", "truth"):
+            self.boxes[name].setChecked(True)
+        self.boxes["contour"].setChecked(self._scene.state.view.contour)
+        self.boxes["truth"].setEnabled(bool(self._truth))
+        for widget, name in (
+            (self.what, "What to export"),
+            (self.preset, "Preset"),
+            (self.keep, "Keep these sizes as a preset"),
+            (self.width_value, "Width"),
+            (self.height_value, "Height"),
+            (self.unit, "Unit"),
+            (self.dpi, "Resolution"),
+            (self.font_family, "Font"),
+            (self.font_size, "Size of the text"),
+            (self.caption, "Caption"),
+            (self.background, "Colour of the ground"),
+        ):
+            widget.setAccessibleName(name)
+
+    @staticmethod
+    def _in_row(*widgets: QWidget) -> QWidget:
+        row = QWidget()
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        for widget in widgets:
+            layout.addWidget(widget)
+        return row
+
+    def _listen(self) -> None:
+        self.what.currentIndexChanged.connect(lambda _: self._later.start())
+        self.unit.currentIndexChanged.connect(lambda _: self._later.start())
+        self.font_family.currentTextChanged.connect(lambda _: self._later.start())
+        for spin in (self.width_value, self.height_value, self.dpi, self.font_size):
+            spin.valueChanged.connect(lambda _: self._later.start())
+        for edit in (self.caption, self.background):
+            edit.textChanged.connect(lambda _: self._later.start())
+        for box in self.boxes.values():
+            box.toggled.connect(lambda _: self._later.start())
+        self.preset.activated.connect(lambda _: self.use_preset(self.preset.currentText()))
+        self.keep.clicked.connect(self._ask_preset_name)
+
+    # Presets
+
+    def _presets(self) -> dict[str, dict[str, Any]]:
+        from calm_gui.render.figure_spec import PRESETS
+
+        found = {name: {key: getattr(spec, key) for key in _SHAPE} for name, spec in PRESETS.items()}
+        try:
+            own = json.loads(self._settings.text("export presets", "{}"))
+        except ValueError:
+            own = {}
+        return found | {str(k): v for k, v in own.items() if isinstance(v, dict)} if isinstance(own, dict) else found
+
+    def _fill_presets(self) -> None:
+        self.preset.clear()
+        self.preset.addItem("—")
+        self.preset.addItems(list(self._presets()))
+
+    def use_preset(self, name: str) -> None:
+        """Take the sizes of a preset."""
+        shape = self._presets().get(name)
+        if shape is None:
+            return
+        self.width_value.setValue(float(shape.get("width", 120)))
+        self.height_value.setValue(float(shape.get("height") or 0))
+        self.unit.setCurrentText(str(shape.get("unit", "mm")))
+        self.dpi.setValue(int(shape.get("dpi", 300)))
+        self.font_family.setCurrentText(str(shape.get("font", "DejaVu Sans")))
+        self.font_size.setValue(float(shape.get("font_size", 7)))
+
+    def keep_preset(self, name: str) -> None:
+        """Keep the sizes of now under a name."""
+        own = {k: v for k, v in self._presets().items() if k != name}
+        own[name] = self._shape()
+        self._settings.set("export presets", json.dumps(own))
+        self._fill_presets()
+        self.preset.setCurrentText(name)
+
+    def _ask_preset_name(self) -> None:
+        name, accepted = QInputDialog.getText(self, "Keep a preset", "Name")
+        if accepted and name.strip():
+            self.keep_preset(name.strip())
+
+    def _shape(self) -> dict[str, Any]:
+        return {
+            "width": self.width_value.value(),
+            "height": self.height_value.value() or None,
+            "unit": self.unit.currentText(),
+            "dpi": self.dpi.value(),
+            "font": self.font_family.currentText(),
+            "font_size": self.font_size.value(),
+        }
+
+    # Figure
+
+    def _spec(self, dpi: int | None) -> "FigureSpec":
+        shape = self._shape()
         spec = view_spec(
             self._scene,
-            what,
-            width=self.width_mm.value(),
-            dpi=dpi or self.dpi.value(),
-            font_size=self.font_size.value(),
-            titles=self.titles.isChecked(),
-            colour_bar=self.bar.isChecked(),
-            transparent=self.transparent.isChecked(),
+            self.what.currentData(),
+            **shape,
+            titles=self.boxes["titles"].isChecked(),
+            colour_bar=self.boxes["colour_bar"].isChecked(),
+            contour=self.boxes["contour"].isChecked(),
+            transparent=self.boxes["transparent"].isChecked(),
+            background=self.background.text().strip() or "white",
         )
-        return scene_figure(self._scene, spec, what)
+        if dpi is None or spec.dpi <= dpi:
+            return spec
+        if spec.unit == "px":  # the same picture, smaller
+            factor = dpi / spec.dpi
+            return replace(spec, dpi=dpi, width=spec.width * factor, height=spec.height and spec.height * factor)
+        return replace(spec, dpi=dpi)
+
+    def figure(self, dpi: int | None = None) -> "MapFigure":
+        """The figure that is asked for, at most in this resolution."""
+        boxes = self._truth if self.boxes["truth"].isChecked() else ()
+        return scene_figure(self._scene, self._spec(dpi), self.what.currentData(), boxes, self.caption.text().strip())
 
     def show_preview(self) -> None:
         """Draw the preview, or say why there is none."""
@@ -227,8 +278,7 @@ class ExportDialog(QDialog):
         from calm_gui.render.figure import save_figure
 
         try:
-            figure = self.figure()
-            save_figure(figure, path)
+            save_figure(self.figure(), path)
         except CalmError as error:
             self._say(str(error))
             return False
@@ -239,16 +289,3 @@ class ExportDialog(QDialog):
     def _say(self, sentence: str) -> None:
         self.message.setText(sentence)
         self.message.setStyleSheet(f"color: {current_theme().bad};")
-
-
-def numbers_of(scene: Scene) -> Map:
-    """The active pane's map.
-
-    Raises
-    ------
-    ExportError
-        If the active pane shows none.
-    """
-    if not isinstance(scene.active.shown, Map):
-        raise ExportError("the active pane shows no map; choose a reading")
-    return scene.active.shown

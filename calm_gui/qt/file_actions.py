@@ -9,6 +9,7 @@ from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
+from calm_gui.session.scene_figure import active_map
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
 
@@ -123,13 +124,11 @@ class FileActions:
 
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
-        from calm_gui.qt.export_dialog import numbers_of
-
         start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
         path, _ = QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
         if path:
             target = path if Path(path).suffix else f"{path}.npz"
-            self._guarded(lambda: numbers_of(self._hub.scene).save(target))
+            self._guarded(lambda: active_map(self._hub.scene).save(target))
 
     def _ask(self, title: str, filters: str, folder: str) -> str:
         path, _ = QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)

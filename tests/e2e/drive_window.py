@@ -69,8 +69,8 @@ def main(picture: str, out: str) -> None:
     counterfactual = next(c for c in scene.panes if c.pane.reading == "counterfactual")
     dialog = ExportDialog(window.hub, Settings(None), window)
     dialog.what.setCurrentIndex(dialog.what.findData("single"))
-    dialog.titles.setChecked(False)
-    dialog.bar.setChecked(False)
+    dialog.boxes["titles"].setChecked(False)
+    dialog.boxes["colour_bar"].setChecked(False)
     dialog.dpi.setValue(100)
     saved = dialog.save(out)
     print(

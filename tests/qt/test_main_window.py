@@ -296,11 +296,12 @@ def test_search_field_filters_both_views(window: MainWindow) -> None:
     assert window.classes.tree.nodes.rowCount() == 1
 
 
-@pytest.mark.parametrize("what", ["panes", "single", "pair", "strip"])
+@pytest.mark.parametrize("what", ["panes", "single", "pair", "figure 1", "winner", "strip", "regions"])
 def test_export_writes_figure_and_description(window: MainWindow, tmp_path: Path, what: str) -> None:
+    window.workspace.add_region("box", ((40, 40), (200, 160)))
     dialog = ExportDialog(window.hub, Settings(None), window)
     dialog.what.setCurrentIndex(dialog.what.findData(what))
-    dialog.dpi.setValue(60)
+    dialog.dpi.setValue(100)
     dialog.show_preview()
     assert not dialog.preview.pixmap().isNull()
     assert dialog.save(str(tmp_path / f"{what}.png"))
@@ -342,3 +343,35 @@ def test_about_credits_every_sample_picture() -> None:
     text = about_html()
     assert all(path.name in text for path in sample_pictures())
     assert "CC BY" in text and "WordNet" in text
+
+
+def test_export_presets_are_kept(window: MainWindow, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    dialog = ExportDialog(window.hub, settings, window)
+    dialog.width_value.setValue(63.5)
+    dialog.dpi.setValue(250)
+    dialog.keep_preset("my journal")
+    dialog.use_preset("slide")
+    assert dialog.unit.currentText() == "inch" and dialog.height_value.value() == pytest.approx(5.6, abs=0.1)
+    again = ExportDialog(window.hub, Settings(tmp_path / "settings.json"), window)
+    again.use_preset("my journal")
+    assert (again.width_value.value(), again.dpi.value(), again.unit.currentText()) == (63.5, 250, "mm")
+
+
+def test_exported_size_is_as_asked(window: MainWindow, tmp_path: Path) -> None:
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    dialog.unit.setCurrentText("px")
+    dialog.width_value.setValue(640)
+    dialog.height_value.setValue(480)
+    dialog.dpi.setValue(100)
+    assert dialog.save(str(tmp_path / "figure.png"))
+    image = QImage(str(tmp_path / "figure.png"))
+    assert (image.width(), image.height()) == (640, 480)
+
+
+def test_an_impossible_figure_is_told_in_the_dialog(window: MainWindow, tmp_path: Path) -> None:
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    dialog.background.setText("no such colour")
+    assert not dialog.save(str(tmp_path / "figure.png"))
+    assert "no such colour" in dialog.message.text()
+    assert list(tmp_path.iterdir()) == []
