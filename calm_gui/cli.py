@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import calm_gui
+from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("--top", type=int, default=5, metavar="N", help="how many of the most probable classes are listed (default 5)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default auto)")
 
+    add_answer_options(parser)
+
     group = parser.add_argument_group("what is written")
     add = group.add_argument
     add("--out", metavar="DIR", help="folder for files; made if it isn't there")
@@ -122,11 +125,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _load(name: str, options: argparse.Namespace) -> "LoadedModel":
-    from calm_gui.api import load_checkpoint
+    from calm_gui.api import resolve_checkpoint
+    from calm_gui.model.loaded import load_remembering
+    from calm_gui.render import PRESENTER
 
     if not options.quiet:
         print(f"loading {name}", file=sys.stderr)
-    return load_checkpoint(name, _device(options))
+    return load_remembering(resolve_checkpoint(name), _device(options), PRESENTER, answers=answers_of(options))
 
 
 def _device(options: argparse.Namespace) -> str:
@@ -259,11 +264,11 @@ class _Run:
     def _check_request(self, checkpoint: str) -> None:
         """Refuse class sets that a checkpoint doesn't know before anything slow is loaded."""
         from calm_gui.api import resolve_checkpoint
-        from calm_gui.model.info import read_info
+        from calm_gui.model.info import is_ours, read_info
         from calm_gui.session.request import check_sets
 
         path = resolve_checkpoint(checkpoint)
-        if path.suffix == ".safetensors":
+        if is_ours(path):
             info = read_info(path)
             check_sets(self._plan_for(info.is_cam).request, info.classes, info.hierarchy)
             self._truth(info.classes)

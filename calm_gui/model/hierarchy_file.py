@@ -10,7 +10,7 @@ from typing import Any
 from calm_gui.core.classes import ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import HierarchyError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import read_bounded, write_bytes
 
 __all__ = ["read_hierarchy", "write_hierarchy"]
 
@@ -41,17 +41,9 @@ def read_hierarchy(path: str | Path, classes: ClassTable) -> Hierarchy:
     """
     path = Path(path)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise HierarchyError(
-                f"{path.name} is {path.stat().st_size / 1e6:.0f} MB; hierarchies over 50 MB are refused"
-            )
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError as error:
-        raise HierarchyError(f"there is no file {path}") from error
+        text = read_bounded(path, _MAX_BYTES, HierarchyError, "hierarchies").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise HierarchyError(f"{path.name} isn't UTF-8 text (byte {error.start})") from error
-    except OSError as error:
-        raise HierarchyError(f"{path} can't be read: {error.strerror or error}") from error
     if text.lstrip().startswith("{"):
         return _from_json(text, path.name, classes)
     return _from_rows(text, path.name, classes)

@@ -196,6 +196,8 @@ class CheckpointInfo:
 
 def is_ours(path: str | Path) -> bool:
     """Whether a file is a checkpoint of our own format, from its metadata; False for any file that isn't."""
+    if not Path(path).is_file():  # a pipe or a device would block
+        return False
     try:
         with safe_open(str(path), framework="numpy") as file:
             return "calm" in (file.metadata() or {})

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
 from PySide6.QtCore import QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from calm_gui import __version__
 from calm_gui.api import resolve_checkpoint, sample_pictures
 from calm_gui.errors import CalmError
+from calm_gui.model.answers import Answers
 from calm_gui.qt.autosave import Autosave, autosave_path
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.log_file import start_log
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
@@ -28,30 +29,10 @@ from calm_gui.session.workspace import Workspace
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["build_window", "log_path", "make_application", "run"]
+__all__ = ["build_window", "make_application", "run"]
 
 _SCREENSHOT_TIMEOUT = 180.0
 _log = logging.getLogger(__name__)
-
-
-def log_path() -> Path:
-    """Where the program writes what it does: versions, device, failures; no picture contents."""
-    return Path(platformdirs.user_log_dir("calm-gui", appauthor=False)) / "calm-gui.log"
-
-
-def _start_log() -> None:
-    from logging.handlers import RotatingFileHandler
-
-    try:
-        log_path().parent.mkdir(parents=True, exist_ok=True)
-        handler: logging.Handler = RotatingFileHandler(log_path(), maxBytes=1_000_000, backupCount=1, encoding="utf-8")
-    except OSError:
-        handler = logging.NullHandler()  # a program that can't log can still explain
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logger = logging.getLogger("calm_gui")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.info("calm-gui %s, Python %s, %s", __version__, sys.version.split()[0], sys.platform)
 
 
 def make_application(arguments: list[str] | None = None) -> QApplication:
@@ -70,14 +51,17 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
     return application
 
 
-def _load(path: str, device: str, progress: Callable[[str], None]) -> "LoadedModel":
+def _load(path: str, device: str, progress: Callable[[str], None], answers: Answers) -> "LoadedModel":
     """Load a checkpoint; the first call imports torch, which is why it runs on the worker."""
     progress("starting torch")
-    from calm_gui.model.loaded import load_model
+    import torch
+
+    from calm_gui.model.device import describe_device
+    from calm_gui.model.loaded import load_remembering
     from calm_gui.render import PRESENTER
 
-    model = load_model(path, device, PRESENTER, progress)
-    _log.info("loaded %s on %s", Path(path).name, model.device)
+    model = load_remembering(path, device, PRESENTER, progress, answers)
+    _log.info("loaded %s with torch %s on %s", Path(path).name, torch.__version__, describe_device(model.device))
     return model
 
 
@@ -123,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     int
         Exit status.
     """
-    _start_log()
+    start_log()
     qInstallMessageHandler(lambda kind, context, text: _log.info("Qt: %s", text))
     application = make_application(sys.argv[:1])
     settings = Settings(None if options.screenshot else settings_path())
@@ -169,6 +153,7 @@ def _screenshot(application: QApplication, window: MainWindow, options: argparse
     """Show, explain, save a picture of the window; 1 if the picture couldn't be explained or saved."""
     complaints: list[str] = []
     window.workspace.on_complaint(complaints.append)
+    window.workspace.on_question(lambda _, question: complaints.append(str(question)))
     try:
         width, height = (int(side) for side in options.size.lower().split("x"))
     except ValueError:

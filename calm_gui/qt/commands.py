@@ -33,6 +33,7 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
         "&Classes": _classes(window),
         "&Help": [
             Command("keys", "&Keys…", window.show_keys, "F1"),
+            Command("report", "&Report a problem…", window.report_problem),
             Command("about", "&About calm-gui", lambda: window.files.run(AboutDialog(window))),
         ],
     }

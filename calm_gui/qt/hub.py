@@ -23,6 +23,8 @@ class Hub(QObject):
         What is being done has changed.
     complained : str
         A sentence that the user must see.
+    asked : str, object
+        A checkpoint's key and the `AnswersNeeded` that it raised.
     hovered : object
         Picture coordinates (x, y) under the cursor, or None.
     """
@@ -30,6 +32,7 @@ class Hub(QObject):
     scene_changed = Signal(object)
     status_changed = Signal(str)
     complained = Signal(str)
+    asked = Signal(str, object)
     hovered = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
@@ -38,6 +41,7 @@ class Hub(QObject):
         self._told: Scene | None = None
         workspace.listen(self._tell)
         workspace.on_complaint(self.complained.emit)
+        workspace.on_question(self.asked.emit)
 
     @property
     def scene(self) -> Scene:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.core.explanation import Map
 from calm_gui.core.threshold import component_boxes
+from calm_gui.model.answers import AnswersNeeded
 from calm_gui.qt.actions import add_menus, add_recent_menus, add_tool_bar, apply_shortcuts
 from calm_gui.qt.classes_panel import ClassesPanel
 from calm_gui.qt.commands import TOOL_BAR, window_commands
@@ -85,6 +86,7 @@ class MainWindow(QMainWindow):
         hub.status_changed.connect(lambda _: self._cursor.setText(self._resting()))
         hub.hovered.connect(lambda point: self._cursor.setText(cursor_text(self.hub.scene, point) or self._resting()))
         hub.complained.connect(self.messages.say)
+        hub.asked.connect(self._ask)
         application = QApplication.instance()
         assert application is not None
         application.installEventFilter(self)
@@ -254,6 +256,19 @@ class MainWindow(QMainWindow):
         from calm_gui.qt.keys_dialog import KeysDialog
 
         self.files.run(KeysDialog(self.actions_by_name, self._settings, self))
+
+    def report_problem(self) -> None:
+        """Collect what a report needs."""
+        from calm_gui.qt.report_dialog import ReportDialog
+
+        self.files.run(ReportDialog(self.hub, self._settings, self))
+
+    def _ask(self, checkpoint: str, question: AnswersNeeded) -> None:
+        """Ask what a checkpoint doesn't say, once, and open it with the answers."""
+        from calm_gui.qt.answers_dialog import AnswersDialog
+
+        if self.findChild(AnswersDialog) is None:
+            AnswersDialog(self.workspace, checkpoint, question, self).open()
 
     # Events
 

@@ -8,12 +8,13 @@ from typing import Any
 import platformdirs
 
 from calm_gui.errors import CalmError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import read_bounded, write_bytes
 
 __all__ = ["Settings", "settings_path"]
 
 _log = logging.getLogger(__name__)
 _MOST_RECENT = 10
+_MAX_BYTES = 5_000_000
 
 
 def settings_path() -> Path:
@@ -33,15 +34,18 @@ class Settings:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._values: dict[str, Any] = {}
-        if path is None:
+        if path is None or not path.exists():
             return
         try:
-            values = json.loads(path.read_text("utf-8"))
+            values = json.loads(read_bounded(path, _MAX_BYTES, CalmError))
             self._values = values if isinstance(values, dict) else {}
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, RecursionError) as error:
+        except (CalmError, ValueError, RecursionError) as error:
             _log.warning("settings %s can't be read (%s); starting with the defaults", path, error)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """A copy of all settings."""
+        return dict(self._values)
 
     def text(self, key: str, default: str = "") -> str:
         """A setting that is text."""

@@ -8,12 +8,13 @@ from typing import Literal
 
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.errors import DataError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import read_bounded, write_bytes
 
 __all__ = ["Annotation", "Mark", "Progress"]
 
 Mark = Literal["hom", "het"]
 FORMAT = 1
+_MAX_BYTES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -138,15 +139,14 @@ class Annotation:
         """
         path = Path(path)
         try:
-            data = json.loads(path.read_text("utf-8"))
+            data = json.loads(read_bounded(path, _MAX_BYTES, DataError, "annotations"))
             marks, history = data["marks"], data.get("history", [])
             usable = (
                 isinstance(marks, dict)
                 and all(mark in ("hom", "het") for mark in marks.values())
                 and isinstance(history, list)
+                and all(isinstance(key, str) for key in history)
             )
-        except OSError as error:
-            raise DataError(f"{path} can't be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(f"{path.name} isn't a superset annotation ({type(error).__name__})") from error
         if not usable:

@@ -1,6 +1,7 @@
 """Sessions on disk (`*.calm.json`): what is open and chosen, with relative paths, validated when loaded."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -10,7 +11,7 @@ from calm_gui.api import bundled_checkpoints
 from calm_gui.core.explanation import READINGS
 from calm_gui.errors import SessionError
 from calm_gui.methods import METHODS
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import read_bounded, write_bytes
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression, Term
@@ -101,14 +102,9 @@ def load_session(path: str | Path) -> SavedSession:
         If the file isn't a session, is from a newer program, or holds values that make no sense.
     """
     path = Path(path)
+    text = read_bounded(path, _MAX_BYTES, SessionError, "sessions")
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise SessionError(f"{path.name} is {path.stat().st_size / 1e6:.0f} MB, too large for a session")
-        data = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise SessionError(f"there is no file {path}") from error
-    except OSError as error:
-        raise SessionError(f"{path} can't be read: {error.strerror or error}") from error
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SessionError(f"{path.name} isn't a session: it isn't JSON ({type(error).__name__})") from error
     version = data.get("calm_session") if isinstance(data, dict) else None
@@ -120,7 +116,7 @@ def load_session(path: str | Path) -> SavedSession:
         )
     try:
         return _from_json(data, path.absolute().parent)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError) as error:
         raise SessionError(f"{path.name} holds something that makes no sense: {error!r}") from error
 
 
@@ -171,7 +167,9 @@ def _checkpoint_path(name: str, base: Path) -> str:
     if name.startswith(_BUNDLED):
         bundled = bundled_checkpoints().get(name.removeprefix(_BUNDLED))
         return str(bundled.absolute()) if bundled else name
-    return str((base / name).absolute())
+    path = base / name
+    path.exists()  # a name that no file can have is found out here
+    return str(path.absolute())
 
 
 def _expression_to_json(expression: Expression) -> dict[str, Any]:
@@ -202,8 +200,15 @@ def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) 
 
 
 def _scale(data: Mapping[str, Any]) -> Scale:
-    low, high, factor = (float(data[key]) for key in ("low", "high", "factor"))
+    low, high, factor = (_finite(data[key]) for key in ("low", "high", "factor"))
     return Scale(low, high, _one_of(data["spacing"], ("linear", "log")), factor, str(data["unit"]))
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} isn't finite")
+    return number
 
 
 def _number(low: float, high: float) -> Callable[[Any], float]:
@@ -239,8 +244,8 @@ def _view(data: Mapping[str, Any]) -> View:
 
 def _region(data: Mapping[str, Any], named: Mapping[str, str | None]) -> RegionShape | None:
     picture = named.get(str(data["picture"]))
-    points = tuple((float(x), float(y)) for x, y in data["points"])
+    points = tuple((_finite(x), _finite(y)) for x, y in data["points"])
     kind = _one_of(data["kind"], ("box", "polygon", "brush"))
     if len(points) < {"box": 2, "polygon": 3, "brush": 1}[kind]:
         raise ValueError(f"a {kind} of {len(points)} points")
-    return RegionShape(str(data["name"]), picture, kind, points, float(data.get("radius", 0))) if picture else None
+    return RegionShape(str(data["name"]), picture, kind, points, _finite(data.get("radius", 0))) if picture else None

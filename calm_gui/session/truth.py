@@ -1,6 +1,7 @@
 """Ground truth: classes from folder names or a table, boxes from a table."""
 
 import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,8 +9,11 @@ from pathlib import Path
 from calm_gui.core.classes import ClassTable, fold_text
 from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
+from calm_gui.model.files import read_bounded
 
 __all__ = ["GroundTruth", "class_of_folder", "read_truth"]
+
+_MAX_BYTES = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,10 @@ def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
         With file, line and reason, if the table can't be used.
     """
     path = Path(path)
+    data = read_bounded(path, _MAX_BYTES, DataError, "tables")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-            columns = set(rows[0]) if rows else set()
-    except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}") from error
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+        columns = set(rows[0]) if rows else set()
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path.name} isn't a CSV table in UTF-8 ({error})") from error
     if "file" not in columns:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy
-from calm_gui.errors import CalmError, CheckpointError, PictureError
+from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
+from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
 from calm_gui.session.expression import Expression, class_key
@@ -63,7 +64,7 @@ class Workspace:
         Key (path) of the checkpoint to begin with.
     runner : Runner
     load : callable
-        (checkpoint path, device, progress) -> LoadedModel; runs on the worker.
+        (checkpoint path, device, progress, answers) -> LoadedModel; runs on the worker.
     device : str
 
     Attributes
@@ -86,7 +87,7 @@ class Workspace:
         self,
         checkpoint: str,
         runner: Runner,
-        load: "Callable[[str, str, Callable[[str], None]], LoadedModel]",
+        load: "Callable[[str, str, Callable[[str], None], Answers], LoadedModel]",
         device: str = "auto",
     ) -> None:
         self.store = Store(State(Selection(checkpoint)))
@@ -110,6 +111,7 @@ class Workspace:
         self._scene: Scene | None = None
         self._listeners: list[Callable[[], None]] = []
         self._complaints: list[Callable[[str], None]] = []
+        self._questions: list[Callable[[str, AnswersNeeded], None]] = []
         self.store.observe(self._on_state)
         self._read_info(checkpoint)
 
@@ -122,6 +124,10 @@ class Workspace:
     def on_complaint(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with each sentence that the user must see."""
         self._complaints.append(listener)
+
+    def on_question(self, listener: Callable[[str, AnswersNeeded], None]) -> None:
+        """Call `listener` with each checkpoint that doesn't say what it is; `open_checkpoint` takes the answers."""
+        self._questions.append(listener)
 
     @property
     def state(self) -> State:
@@ -214,16 +220,20 @@ class Workspace:
         self.show_picture(position)
 
     def open_checkpoint(self, path: str | Path, **answers: Any) -> None:
-        """Explain with another checkpoint from now on; a failure leaves the one at hand as it was."""
+        """Explain with another checkpoint from now on; a failure leaves the one at hand as it was.
+
+        `answers` are the attributes of `calm_gui.model.answers.Answers` for a file that doesn't say what it is.
+        """
         key = str(Path(path).absolute())
 
         def failed(error: Exception) -> None:
             self._loading = None
-            self._failed(error)
+            self._failed(error, key)
 
         def done(model: "LoadedModel") -> None:
             self._loading = None
             self._keep_model(key, model)
+            self.failures = {pair: why for pair, why in self.failures.items() if pair[1] != key}
             selection = self._translated(key)
             self.store.update(selection=selection)
             self._changed()
@@ -231,9 +241,27 @@ class Workspace:
 
         self._loading = key
         self._say(f"loading {Path(path).name}")
+        given = Answers(**answers)
         self.runner.submit(
-            Job("checkpoint", lambda job: self._load(key, self.device, job.progress), done, failed, self._say)
+            Job("checkpoint", lambda job: self._load(key, self.device, job.progress, given), done, failed, self._say)
         )
+
+    def preview(self, path: str, answers: Answers, done: Callable[[str], None]) -> None:
+        """Tell what a checkpoint with these answers would predict for the current picture, without opening it."""
+
+        def work(job: Job) -> str:
+            from calm_gui.model.loaded import load_model
+
+            model = load_model(path, self.device, None, job.progress, answers)
+            job.check()
+            top = model.explain(self.state.picture).top(5) if self.state.picture else []
+            return "\n".join(f"{p:.4f}  {model.classes[index].name}" for index, p in top) or "no picture is open"
+
+        def told(text: str) -> None:
+            self._say("")
+            done(text)
+
+        self.runner.submit(Job("preview", work, told, lambda error: told(_sentence(error)), self._say))
 
     def save_session(self, path: str | Path) -> None:
         """Write what is open and chosen; errors as for `calm_gui.model.files.atomic_path`."""
@@ -348,17 +376,25 @@ class Workspace:
             return  # on its way, and soon enough
         self._pending[pair] = urgency
         picture, checkpoint = pair
+        short_of_memory: list[str] = []
 
         def work(job: Job) -> "tuple[LoadedModel, AnyExplanation, float]":
             from calm_gui.model.picture import load_picture
 
-            model = self.models.get(checkpoint) or self._load(checkpoint, self.device, job.progress)
+            model = self.models.get(checkpoint) or self._load(checkpoint, self.device, job.progress, Answers())
             job.check()
             job.progress(f"explaining {Path(picture).name}")
             pixels = load_picture(picture)
             job.check()
             start = perf_counter()
-            explanation: AnyExplanation = model.explain(pixels)
+            explanation: AnyExplanation
+            try:
+                explanation = model.explain(pixels)
+            except DeviceMemoryError as error:
+                _log.warning("%s; going on with the CPU", error)
+                model = self._load(checkpoint, "cpu", job.progress, Answers())
+                explanation = model.explain(pixels)
+                short_of_memory.append(str(error))
             duration = (perf_counter() - start) * 1000
             explanation.node_probabilities  # noqa: B018  computed here, so that no click waits for it
             return model, explanation, duration
@@ -367,6 +403,9 @@ class Workspace:
             self._pending.pop(pair, None)
             model, explanation, duration = result
             self._keep_model(checkpoint, model)
+            if short_of_memory and self.device != "cpu":
+                self.device = "cpu"
+                self.complain(f"{short_of_memory[0]}; the CPU computes from now on")
             if urgency < 2 or pair in self._wanted():
                 self._keep_explanation(pair, explanation)
             self.predictions[pair] = explanation.top(1)[0]
@@ -384,7 +423,7 @@ class Workspace:
             self.failures[pair] = _sentence(error)
             if pair in self._wanted():
                 self._told.add(pair)
-                self._failed(error)
+                self._failed(error, checkpoint)
                 self._back_from(picture, error)
 
         self.runner.submit(Job(("explain", *pair), work, done, failed, self._say, urgency))
@@ -398,7 +437,13 @@ class Workspace:
                 nearest = min(positions, key=lambda i: abs(i - self.state.current))
                 self.store.update(undoable=False, current=nearest)
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: Exception, checkpoint: str) -> None:
+        if isinstance(error, AnswersNeeded) and self._questions:
+            self._changed()
+            self._say(f"{Path(checkpoint).name} waits for answers")
+            for listener in self._questions:
+                listener(checkpoint, error)
+            return
         if not isinstance(error, CalmError):
             _log.error("unexpected failure", exc_info=error)
         self._changed()
@@ -426,6 +471,7 @@ class Workspace:
         """Stop the worker."""
         self._listeners.clear()
         self._complaints.clear()
+        self._questions.clear()
         self.runner.close()
 
     # Choosing

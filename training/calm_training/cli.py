@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.errors import CalmError
 from calm_training.config import Config, load_config, recipe_names
 
@@ -62,9 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--trials", type=int, default=30)
     search.set_defaults(command=_search)
 
-    export = commands.add_parser("export", help="a smaller copy of a checkpoint, in float16")
+    export = commands.add_parser(
+        "export", help="a smaller copy of a checkpoint in float16; of another program's file, one that says what it is"
+    )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
+    add_answer_options(export)
     export.set_defaults(command=_export)
     return parser
 
@@ -137,12 +141,11 @@ def _search(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     import torch
 
-    from calm_gui.model.checkpoint import build_network, load_weights, read_checkpoint, save_checkpoint
+    from calm_gui.model.checkpoint import save_checkpoint
+    from calm_gui.model.loaded import load_remembering
 
-    info, tensors = read_checkpoint(options.checkpoint)
-    network = build_network(info)
-    load_weights(network, tensors, options.checkpoint.name)
-    save_checkpoint(options.out, network, info, torch.float16)
+    model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
+    save_checkpoint(options.out, model.network, model.info, torch.float16)
     print(options.out)
     return 0
 

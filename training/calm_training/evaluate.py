@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.errors import CalmError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--device", default="auto")
     common.add_argument("--out", type=Path, help="write the results to this JSON file, and a table beside it (.md)")
     common.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_answer_options(common)
     boxed = argparse.ArgumentParser(add_help=False)
     boxed.add_argument("--split", default="test", help="split of metadata/ (default: test)")
     half = boxed.add_mutually_exclusive_group()
@@ -76,12 +78,12 @@ def _evaluate(options: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from calm_gui.api import resolve_checkpoint
-    from calm_gui.model.loaded import load_model
+    from calm_gui.model.loaded import load_remembering
 
     measure, count = _measurement(options)
     results: dict[str, Any] = {}
     for name in options.checkpoint:
-        model = load_model(resolve_checkpoint(name), options.device)
+        model = load_remembering(resolve_checkpoint(name), options.device, answers=answers_of(options))
         with tqdm(total=count, desc=model.name, unit="picture", disable=options.quiet) as bar:
             results[name] = {**measure(model, bar.update), "sha256": model.sha256}
     conventions = _conventions(options)

@@ -1,0 +1,50 @@
+"""Options of the command lines for what a checkpoint of another program doesn't say."""
+
+import argparse
+from typing import TYPE_CHECKING, get_args
+
+from calm_gui.model.info import Activation, Method
+
+if TYPE_CHECKING:
+    from calm_gui.model.answers import Answers
+
+__all__ = ["add_answer_options", "answers_of"]
+
+
+def add_answer_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--method``, ``--saliency-activation``, ``--large-feature-map``, ``--classes`` and ``--averaged``."""
+    group = parser.add_argument_group(
+        "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
+    )
+    add = group.add_argument
+    add("--method", type=_method, choices=get_args(Method), help="calm-em, calm-ml or cam")
+    add("--saliency-activation", choices=get_args(Activation), help="of the saliency branch")
+    switch = argparse.BooleanOptionalAction
+    add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
+    add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
+    add("--averaged", action=switch, help="the slow average of the weights, where the file holds both")
+
+
+def _method(text: str) -> str:
+    """Both spellings are in use: CALM_EM and calm-em."""
+    return text.lower().replace("_", "-")
+
+
+def answers_of(options: argparse.Namespace) -> "Answers":
+    """The answers that a command line gives.
+
+    Raises
+    ------
+    DataError
+        If the class names can't be read.
+    """
+    from calm_gui.model.answers import Answers
+    from calm_gui.model.class_names import read_class_names
+
+    return Answers(
+        options.method,
+        options.saliency_activation,
+        options.large_feature_map,
+        read_class_names(options.classes) if options.classes else None,
+        options.averaged,
+    )

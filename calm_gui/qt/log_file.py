@@ -1,0 +1,35 @@
+"""The log: versions, device, failures; no picture contents."""
+
+import logging
+import platform
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+import platformdirs
+from PySide6.QtCore import qVersion
+
+from calm_gui import __version__
+
+__all__ = ["log_path", "start_log"]
+
+
+def log_path() -> Path:
+    """Where the log is kept."""
+    return Path(platformdirs.user_log_dir("calm-gui", appauthor=False)) / "calm-gui.log"
+
+
+def start_log() -> None:
+    """Write what the program does to `log_path` from now on; where that can't be, nowhere."""
+    handler: logging.Handler
+    try:
+        log_path().parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(log_path(), maxBytes=1_000_000, backupCount=1, encoding="utf-8")
+    except OSError:
+        handler = logging.NullHandler()  # a program that can't log can still explain
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("calm_gui")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.info(
+        "calm-gui %s, Python %s, Qt %s, %s", __version__, platform.python_version(), qVersion(), platform.platform()
+    )

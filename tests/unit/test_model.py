@@ -1,0 +1,170 @@
+"""Loaded models: float32 out, evaluation mode, nothing changed by looking, words instead of NaN."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_checkpoint import write_tiny_checkpoint
+from torch import nn
+
+from calm_gui.api import sample_pictures
+from calm_gui.errors import CheckpointError, DeviceMemoryError, NumericalError
+from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.checkpoint import build_network, fitted_network, load_weights, read_checkpoint, save_checkpoint
+from calm_gui.model.info import CheckpointInfo, InputSpec
+from calm_gui.model.loaded import LoadedModel, load_model
+from calm_gui.model.picture import picture_from_array
+from calm_gui.render.scale import remark
+
+PICTURES = sample_pictures()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("ck") / "tiny.safetensors")
+
+
+@pytest.fixture
+def model(tiny: Path) -> LoadedModel:
+    return load_model(tiny, "cpu")
+
+
+def state_of(model: LoadedModel) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.network.state_dict().items()}
+
+
+@pytest.mark.parametrize("head", [CalmHead(8, 5), CalmHead(8, 5, "relu"), CamHead(8, 5)])
+def test_raw_outputs_are_float32_under_autocast(head: nn.Module) -> None:
+    network = HeadNetwork(nn.Conv2d(3, 8, 3), head)  # type: ignore[arg-type]
+    pictures = torch.randn(2, 3, 16, 16)
+    expected, _ = network(pictures)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert network.backbone(pictures).dtype == torch.bfloat16
+        f, a = network(pictures)
+    assert f.dtype == torch.float32 and (a is None or a.dtype == torch.float32)
+    assert 0 < (f - expected).abs().max() < 0.1
+
+
+def test_a_network_in_training_mode_is_put_into_evaluation_mode(tiny: Path) -> None:
+    info, tensors = read_checkpoint(tiny)
+    network = fitted_network(info, tensors, "tiny")
+    network.train()
+    model = LoadedModel(network, info, torch.device("cpu"))
+    assert not any(module.training for module in model.network.modules())
+    assert not any(p.requires_grad for p in model.network.parameters())
+
+
+def test_weights_and_inputs_are_channels_last(model: LoadedModel) -> None:
+    kernels = [p for p in model.network.parameters() if p.ndim == 4 and p.shape[1] > 1 and p.shape[2] > 1]
+    assert kernels and all(p.is_contiguous(memory_format=torch.channels_last) for p in kernels)
+
+
+def test_looking_at_pictures_changes_neither_model_nor_answer(model: LoadedModel) -> None:
+    before = state_of(model)
+    first, second, again = (model.explain(PICTURES[i]) for i in (0, 1, 0))
+    assert np.array_equal(first.joint, again.joint) and not np.array_equal(first.joint, second.joint)
+    for _ in range(10):
+        assert np.array_equal(model.explain(PICTURES[0]).joint, first.joint)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.network.state_dict().items())
+
+
+def test_a_failure_in_the_middle_of_a_map_leaves_the_model_as_it_was(
+    model: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = model.explain(PICTURES[0]).joint
+    with monkeypatch.context() as patch:
+        patch.setattr(model.network.head, "forward", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.explain(PICTURES[0])
+    assert not model.network.training
+    assert np.array_equal(model.explain(PICTURES[0]).joint, before)
+
+
+def test_gradients_are_not_kept(model: LoadedModel) -> None:
+    f, a = model.raw(torch.zeros(1, 3, 96, 96))
+    assert f.grad_fn is None and a is not None and a.is_inference()
+
+
+@pytest.mark.parametrize(("size", "stride", "grid"), [(96, 16, (6, 6)), (100, 16, (7, 7)), (97, 8, (13, 13))])
+def test_the_grid_follows_from_the_stride_or_a_forward_pass(
+    tmp_path: Path, size: int, stride: int, grid: tuple[int, int]
+) -> None:
+    path = write_tiny_checkpoint(tmp_path / "x.safetensors", size=96)
+    info, _ = read_checkpoint(path)
+    changed = CheckpointInfo(
+        "calm-ml", info.backbone, stride, info.classes, saliency_activation="softplus", input=InputSpec(size=size)
+    )
+    save_checkpoint(path, build_network(changed), changed)
+    model = load_model(path, "cpu")
+    assert model.grid == grid
+    assert model.explain(PICTURES[0]).joint.shape == (6, *grid)
+
+
+@pytest.mark.parametrize("branch", ["class", "saliency"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_nan_and_infinity_end_in_words(model: LoadedModel, branch: str, value: float) -> None:
+    bias = getattr(model.network.head, f"{branch}_branch").bias
+    bias.data.fill_(value)
+    with pytest.raises(NumericalError, match="NaN|infinity"):
+        model.explain(PICTURES[0])
+
+
+def test_a_dead_relu_branch_ends_in_words(tiny: Path) -> None:
+    info, tensors = read_checkpoint(tiny)
+    relu = CheckpointInfo(
+        info.method, info.backbone, info.output_stride, info.classes, saliency_activation="relu", input=info.input
+    )
+    network = fitted_network(relu, tensors, "tiny")
+    network.head.saliency_branch.weight.data.zero_()
+    network.head.saliency_branch.bias.data.fill_(-1)
+    with pytest.raises(NumericalError, match="zero everywhere"):
+        LoadedModel(network, relu, torch.device("cpu")).explain(PICTURES[0])
+
+
+def test_a_constant_map_says_that_it_does_not_vary(model: LoadedModel) -> None:
+    model.network.head.saliency_branch.weight.data.zero_()
+    saliency = model.explain(picture_from_array(np.full((48, 64, 3), 128, np.uint8))).saliency()
+    assert np.ptp(saliency.values) < 1e-6 * saliency.values.mean()
+    assert "no variation" in remark(saliency.values)
+
+
+def test_nan_weights_are_neither_loaded_nor_saved(tiny: Path, tmp_path: Path) -> None:
+    info, tensors = read_checkpoint(tiny)
+    network = fitted_network(info, tensors, "tiny")
+    network.head.class_branch.weight.data[0, 0] = torch.nan
+    with pytest.raises(CheckpointError, match="isn't finite"):
+        save_checkpoint(tmp_path / "x.safetensors", network, info)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CheckpointError, match="NaN or infinity"):
+        load_weights(network, {**tensors, "head.class_branch.bias": torch.full((6,), torch.nan)}, "x")
+
+
+@pytest.mark.parametrize("fault", ["missing", "unexpected", "misshapen"])
+def test_weights_that_do_not_fit_are_refused_before_memory_is_given(tiny: Path, fault: str) -> None:
+    info, tensors = read_checkpoint(tiny)
+    if fault == "missing":
+        del tensors["head.class_branch.bias"]
+    elif fault == "unexpected":
+        tensors["head.more"] = torch.zeros(1)
+    else:
+        tensors["head.class_branch.bias"] = torch.zeros(7)
+    with pytest.raises(CheckpointError, match=r"of \d+ tensors 1 (missing|unexpected|of the wrong shape) \(head"):
+        fitted_network(info, tensors, "tiny")
+
+
+def test_a_description_of_a_network_that_cannot_be_built_is_refused(tiny: Path) -> None:
+    info, tensors = read_checkpoint(tiny)
+    for backbone in ("timm:nothing", "timm:vit_giant_patch14_dinov2", "resnet51", "timm:swin_tiny_patch4_window7_224"):
+        other = CheckpointInfo("calm-ml", backbone, 16, info.classes, input=info.input)
+        with pytest.raises(CheckpointError):
+            fitted_network(other, tensors, "tiny")
+
+
+def test_too_little_memory_on_the_device_is_its_own_error(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: torch.Tensor) -> torch.Tensor:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(model.network.backbone, "forward", full)
+    with pytest.raises(DeviceMemoryError, match="cpu has too little memory"):
+        model.explain(PICTURES[0])
