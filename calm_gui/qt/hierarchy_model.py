@@ -238,6 +238,10 @@ class HierarchyModel(QAbstractItemModel):
             case _:
                 return None
 
+    def tick(self, index: QModelIndex) -> Qt.CheckState:
+        """The tick of a place."""
+        return self._tick(index.internalPointer().node)
+
     def _tick(self, node: Node) -> Qt.CheckState:
         tick = self._ticks.get(node.key)
         if tick is None:

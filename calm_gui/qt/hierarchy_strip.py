@@ -187,7 +187,7 @@ class HierarchyStrip(QFrame):
 
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
-        if not self.isVisible() and scene.strip == ():
+        if self.isHidden():
             return
         suggested = next((step.node.name for step in scene.strip if step.suggested), "")
         words = f"suggested superset: {suggested} (paper's table)" if suggested else "from the class up to everything"

@@ -75,15 +75,17 @@ class HierarchyView(QTreeView):
 
     def _repaint_ticks(self, scene: Scene) -> None:
         """Take another target, and paint only the rows in sight whose tick it changes."""
-        before = [(index, index.data(Qt.ItemDataRole.CheckStateRole)) for index in self._in_sight()]
+        before = [(index, self.nodes.tick(index)) for index in self._in_sight()]
         self.nodes.show(scene.node_probabilities, scene.target)
         for index, tick in before:
-            if index.data(Qt.ItemDataRole.CheckStateRole) != tick:
+            if self.nodes.tick(index) != tick:
                 self.viewport().update(self.visualRect(index))
 
     def _in_sight(self) -> list[QModelIndex]:
-        found, index, bottom = [], self.indexAt(QPoint(0, 0)), self.viewport().height()
-        while index.isValid() and self.visualRect(index).top() < bottom:
+        found: list[QModelIndex] = []
+        index = self.indexAt(QPoint(0, 0))
+        rows = self.viewport().height() // max(1, self.rowHeight(index)) + 2 if index.isValid() else 0
+        while index.isValid() and len(found) < rows:
             found.append(index)
             index = self.indexBelow(index)
         return found

@@ -78,6 +78,8 @@ class MapCanvas(QWidget):
         self._overlay_key: object = None
         self._overlay = QImage()
         self._words: np.ndarray | None = None
+        self._dimmed_key: object = None
+        self._dimmed_words = np.zeros((0, 0), np.uint32)
 
     def sizeHint(self) -> QSize:
         return QSize(360, 280)
@@ -137,20 +139,19 @@ class MapCanvas(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()
         painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(theme.canvas))
         content = self._content
         if content is None or content.explanation is None or content.explanation.picture is None:
+            painter.fillRect(self.rect(), QColor(theme.canvas))
             self._say(painter, content.message if content and content.message else "explaining …")
             return
         visible = self._visible()
+        self._draw_ground(painter, visible, QColor(theme.canvas))
         if visible.isEmpty():
             return
-        self._draw_picture(painter, visible)
+        self._draw_picture(painter, visible, content)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if content.shown is not None and self._view.overlay:
-            self._draw_overlay(painter, visible, content)
-            if isinstance(content.shown, Map):
-                self._draw_threshold(painter, content.shown)
+        if isinstance(content.shown, Map) and self._view.overlay:
+            self._draw_threshold(painter, content.shown)
         if self._view.ground_truth:
             self._draw_boxes(painter, self._truth, QColor("#39d353"), dashed=False)
         self._draw_regions(painter)
@@ -175,14 +176,49 @@ class MapCanvas(QWidget):
         y = (np.arange(visible.top(), visible.bottom() + 1) + 0.5) / ratio
         return (x - rect.x()) / rect.width() * size[0], (y - rect.y()) / rect.height() * size[1]
 
-    def _draw_picture(self, painter: QPainter, visible: QRect) -> None:
-        assert self._content is not None and self._content.explanation is not None
-        explanation = self._content.explanation
-        key = (id(explanation), visible, self.devicePixelRatioF(), self._view.zoom, self._view.centre, self.size())
+    def _draw_ground(self, painter: QPainter, visible: QRect, colour: QColor) -> None:
+        """Fill what the picture leaves free."""
+        ratio = self.devicePixelRatioF()
+        left, top = visible.left() / ratio, visible.top() / ratio
+        right, bottom = (visible.right() + 1) / ratio, (visible.bottom() + 1) / ratio
+        painter.fillRect(QRectF(0, 0, self.width(), top), colour)
+        painter.fillRect(QRectF(0, bottom, self.width(), self.height() - bottom), colour)
+        painter.fillRect(QRectF(0, top, left, bottom - top), colour)
+        painter.fillRect(QRectF(right, top, self.width() - right, bottom - top), colour)
+
+    def _draw_picture(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
+        """Draw the picture and what lies over it, as one image where all of the map has one opacity."""
+        key = (
+            id(content.explanation),
+            visible,
+            self.devicePixelRatioF(),
+            self._view.zoom,
+            self._view.centre,
+            self.size(),
+        )
         if key != self._base_key:
             self._base_key = key
             self._base = self._scaled_picture(visible)
-        self._blit(painter, self._base, visible)
+        shown = content.shown
+        if shown is None or not self._view.overlay:
+            self._blit(painter, self._base, visible)
+            return
+        even = isinstance(shown, Map) and shown.geometry.sees_all and not self._view.mask
+        if not even:
+            self._blit(painter, self._base, visible)
+        self._draw_overlay(painter, visible, content, even)
+
+    def _dimmed(self) -> np.ndarray:
+        """The picture in sight, by the part that the map's opacity leaves of it, as 32-bit words."""
+        key = (self._base_key, self._view.opacity)
+        if key != self._dimmed_key:
+            self._dimmed_key = key
+            left = 255 - round(self._view.opacity * 255)
+            table = ((np.arange(256) * left + 127) // 255).astype(np.uint8)
+            width, height = self._base.width(), self._base.height()
+            rows = np.frombuffer(self._base.constBits(), np.uint8).reshape(height, self._base.bytesPerLine())
+            self._dimmed_words = table[rows[:, : 4 * width]].view(np.uint32)
+        return self._dimmed_words
 
     def _scaled_picture(self, visible: QRect) -> QImage:
         assert self._content is not None and self._content.explanation is not None
@@ -221,20 +257,22 @@ class MapCanvas(QWidget):
         image.setDevicePixelRatio(ratio)
         painter.drawImage(QPointF(visible.left() / ratio, visible.top() / ratio), image)
 
-    def _draw_overlay(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
+    def _draw_overlay(self, painter: QPainter, visible: QRect, content: PaneContent, even: bool) -> None:
         view = self._view
-        look = (view.sequential, view.diverging, view.opacity, view.native, view.mask, view.threshold)
-        key = (id(content.shown), content.scale, look, visible, self.picture_rect().getRect(), self.devicePixelRatioF())
+        look = (view.sequential, view.diverging, view.opacity, view.native, view.mask, view.threshold, even)
+        key = (id(content.shown), content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
             words = self._overlay_words(content, visible)
+            if even:
+                words += self._dimmed()  # the opacities of both add up to 255, so no byte runs over
             self._words = words  # the image below only borrows these bytes
             self._overlay = QImage(
                 words.data,
                 words.shape[1],
                 words.shape[0],
                 4 * words.shape[1],
-                QImage.Format.Format_ARGB32_Premultiplied,
+                QImage.Format.Format_RGB32 if even else QImage.Format.Format_ARGB32_Premultiplied,
             )
         self._blit(painter, self._overlay, visible)
 
