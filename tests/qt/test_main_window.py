@@ -331,7 +331,7 @@ def test_every_control_has_an_accessible_name(window: MainWindow) -> None:
         for kind in (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit)
         for widget in window.findChildren(kind)
         if not isinstance(widget, QScrollBar)
-        and not isinstance(widget.parent(), (QTabBar, QLineEdit))
+        and not isinstance(widget.parent(), (QTabBar, QLineEdit, QComboBox))
         and not widget.accessibleName()
         and not (isinstance(widget, QAbstractButton) and widget.text())
         and not widget.objectName().startswith(("qt_", "ScrollLeft", "ScrollRight"))
