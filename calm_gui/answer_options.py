@@ -1,14 +1,16 @@
 """Options of the command lines for what a checkpoint of another program doesn't say."""
 
 import argparse
-from typing import TYPE_CHECKING, get_args
-
-from calm_gui.model.info import Activation, Method
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calm_gui.model.answers import Answers
 
 __all__ = ["add_answer_options", "answers_of"]
+
+# As in calm_gui.model.info, which would take --help its instant.
+_METHODS = ("calm-em", "calm-ml", "cam")
+_ACTIVATIONS = ("relu", "softplus")
 
 
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
@@ -17,8 +19,8 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
     )
     add = group.add_argument
-    add("--method", type=_method, choices=get_args(Method), help="calm-em, calm-ml or cam")
-    add("--saliency-activation", choices=get_args(Activation), help="of the saliency branch")
+    add("--method", type=_method, choices=_METHODS, help="calm-em, calm-ml or cam")
+    add("--saliency-activation", choices=_ACTIVATIONS, help="of the saliency branch")
     switch = argparse.BooleanOptionalAction
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")

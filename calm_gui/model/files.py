@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import platform
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,11 +20,37 @@ def _umask_mode() -> int:
     return 0o666 & ~mask
 
 
+_PREFIX = ".calm-"
+_swept: set[Path] = set()
+"""Folders that were looked through for rests; a batch of thousands of files lists its folder once."""
+
+
+def _own_prefix(pid: int) -> str:
+    return f"{_PREFIX}{zlib.crc32(platform.node().encode()):08x}-{pid}-"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove temporary files of this machine's processes that were killed while they were writing."""
+    if folder in _swept or os.name != "posix":
+        return
+    _swept.add(folder)
+    for rest in folder.glob(f"{_own_prefix(0).rsplit('-', 2)[0]}-*"):
+        pid = rest.name.split("-")[2]
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            with suppress(OSError):
+                rest.unlink()
+        except (OSError, ValueError):
+            continue  # another user's process, or not a file of ours
+
+
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path` to write to; it takes `path`'s place when the block ends well.
 
-    The file gets the umask's mode. After an exception nothing is left and an existing `path` is untouched.
+    The file gets the umask's mode. After an exception nothing is left and an existing `path` is untouched; what a
+    killed process left goes when another writes in that folder.
 
     Parameters
     ----------
@@ -38,7 +66,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     try:
         if path.is_dir():
             raise ExportError(f"{path} is a folder; choose a file name")
-        handle, name = tempfile.mkstemp(prefix=".calm-", suffix=path.suffix, dir=path.parent)
+        _sweep(path.parent)
+        handle, name = tempfile.mkstemp(prefix=_own_prefix(os.getpid()), suffix=path.suffix, dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         yield temporary

@@ -78,7 +78,7 @@ def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
         nodes.setdefault(key, entry if info is None else {**entry, "class": info})
         return key
 
-    for line, row in _rows(text):
+    for line, row in _rows(text, name):
         if len(row) != 2:
             raise HierarchyError(f"{name}, line {line}: expected child,parent but found {len(row)} values")
         child, parent = (add(word, line) for word in row)
@@ -98,13 +98,16 @@ def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
     return _complete(hierarchy, classes, name)
 
 
-def _rows(text: str) -> list[tuple[int, list[str]]]:
+def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     found = []
     for line, raw in enumerate(io.StringIO(text), start=1):
         stripped = raw.split("#", 1)[0].strip() if not raw.lstrip().startswith('"') else raw.strip()
         if stripped:
             separator = next((s for s in (",", "\t", ";") if s in stripped), None)
-            row = next(csv.reader([stripped], delimiter=separator)) if separator else stripped.split()
+            try:
+                row = next(csv.reader([stripped], delimiter=separator)) if separator else stripped.split()
+            except csv.Error as error:
+                raise HierarchyError(f"{name}, line {line}: not a row of a table ({error})") from error
             found.append((line, [word.strip() for word in row]))
     if found and [word.casefold() for word in found[0][1]] == ["child", "parent"]:
         found.pop(0)

@@ -55,7 +55,7 @@ class InputSpec:
                 mean=tuple(float(v) for v in data["mean"]),  # type: ignore[arg-type]
                 std=tuple(float(v) for v in data["std"]),  # type: ignore[arg-type]
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint's input description can't be read: {error!r}") from error
         if (
             not 16 <= spec.size <= 4096
@@ -186,7 +186,7 @@ class CheckpointInfo:
             )
         except HierarchyError as error:
             raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise CheckpointError(f"the checkpoint's metadata can't be read: {error!r}") from error
 
     def with_training(self, **training: Any) -> "CheckpointInfo":
@@ -240,7 +240,7 @@ def _read_info(path: Path, _modified: int, _size: int) -> CheckpointInfo:
 def _parse(text: str, path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"the calm metadata of {path.name} isn't JSON ({error})") from error
     if not isinstance(data, dict):
         raise CheckpointError(f"the calm metadata of {path.name} isn't a JSON object")

@@ -24,7 +24,10 @@ from calm_gui.session.scene import Scene
 __all__ = ["FilmStrip"]
 
 _SIDE = 56
-_MOST_PIXELS = 100_000_000
+_MOST_PIXELS = 24_000_000
+"""Larger pictures get no thumbnail, unless they're JPEG, which is decoded at a fraction of its size."""
+
+_MOST_JPEG_PIXELS = 180_000_000
 
 
 class _Thumbnails(QListWidget):
@@ -175,7 +178,8 @@ class FilmStrip(QFrame):
         reader.setDecideFormatFromContent(True)
         reader.setAutoTransform(True)
         size = reader.size()
-        if not size.isValid() or size.width() * size.height() > _MOST_PIXELS:
+        most = _MOST_JPEG_PIXELS if reader.format() == b"jpeg" else _MOST_PIXELS
+        if not size.isValid() or size.width() * size.height() > most:
             return
         side = int(_SIDE * self.devicePixelRatioF())
         reader.setScaledSize(size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))

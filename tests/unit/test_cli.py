@@ -119,7 +119,7 @@ def test_all_inputs_failing_is_status_one(checkpoint, capsys):
         (["{sample}", "--where", "price > 3"], "no column"),
         (["{sample}", "--contact-sheet", "sheet.gif"], "names no format"),
         (["{sample}", "--contact-sheet", "{tmp}/s.png", "--by", "price"], "no column"),
-        (["{sample}", "--truth", "nosuch.csv"], "nosuch.csv can't be read"),
+        (["{sample}", "--truth", "nosuch.csv"], "there is no file nosuch.csv"),
         (["{sample}", "--device", "cuda:7"], "no device"),
         (["{sample}", "--checkpoint", "nosuch"], "no checkpoint"),
         (["{sample}", "--checkpoint", "{sample}"], "afghan_hound.jpg"),
