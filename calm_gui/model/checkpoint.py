@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
-from calm_gui.model.files import atomic_path
+from calm_gui.model.files import write_bytes
 from calm_gui.model.info import CheckpointInfo, InputSpec, Method, read_info
 
 __all__ = [
@@ -95,8 +95,8 @@ def save_checkpoint(
             raise CheckpointError(f"{name} isn't finite as {dtype}; the checkpoint wasn't written")
         tensors[name] = stored
     metadata = {"calm": json.dumps(info.to_json(), ensure_ascii=False, separators=(",", ":"))}
-    with atomic_path(path) as temporary:
-        save_file(tensors, str(temporary), metadata)
+    # Not written by safetensors itself, which reports a full disk as an error of its own.
+    write_bytes(path, save(tensors, metadata))
 
 
 def read_checkpoint(path: str | Path) -> tuple[CheckpointInfo, dict[str, Tensor]]:

@@ -29,6 +29,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import component_boxes, threshold_cells, threshold_level
 from calm_gui.errors import ExportError
+from calm_gui.model.files import write_bytes
 from calm_gui.render.colormap import colour_table
 from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.description import describe, write_export
@@ -106,7 +107,13 @@ class MapFigure(Figure):
     ground: tuple[float, float, float]
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As matplotlib's, without dates, and in the figure's own resolution unless told otherwise."""
+        """As matplotlib's, without dates, in the figure's own resolution unless told otherwise, whole or not at all.
+
+        Raises
+        ------
+        ExportError
+            If the file can't be written.
+        """
         named = Path(fname).suffix[1:] if isinstance(fname, (str, Path)) else ""
         kind = str(options.get("format") or named or "png").lower()
         stamps: dict[str, dict[str, Any]] = {
@@ -125,8 +132,11 @@ class MapFigure(Figure):
         for text in self.findobj(Text):
             # Agg draws letters as hinted bitmaps at whole pixels unless they are paths, as the vector formats' are.
             text.set_path_effects([Normal()] if raster else [])
+        target: Any = io.BytesIO() if isinstance(fname, (str, Path)) else fname
         with rc_context(DRAWING):
-            super().savefig(fname, **options)
+            super().savefig(target, **{**options, "format": kind})
+        if isinstance(fname, (str, Path)):
+            write_bytes(fname if named or "format" in options else f"{fname}.{kind}", target.getvalue())
 
     def missing_glyphs(self) -> str:
         """Characters of the figure's texts that no font here can draw."""

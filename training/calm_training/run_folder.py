@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from calm_gui.errors import CalmError
-from calm_gui.model.files import atomic_path, write_bytes
+from calm_gui.model.files import write_bytes
 from calm_training.config import Config
 
 __all__ = ["RunFolder"]
@@ -58,8 +58,9 @@ class RunFolder:
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write everything that resuming needs."""
-        with atomic_path(self._state) as temporary:
-            torch.save(state, temporary)
+        content = io.BytesIO()  # not a file, where torch reports a full disk as an error of its own
+        torch.save(state, content)
+        write_bytes(self._state, content.getvalue())
 
     def load_state(self) -> dict[str, Any] | None:
         """The state to go on from, None if the run was ended before the first one."""
