@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row, yardstick
 
-GROUPS = ("window", "scaled", "model", "peers", "start")
+GROUPS = ("window", "scaled", "model", "peers", "start", "training")
 
 
 def rows_of(group: str) -> list[Row]:
@@ -33,6 +33,10 @@ def rows_of(group: str) -> list[Row]:
         from benchmarks.model import peer_rows
 
         return peer_rows()
+    if group == "training":
+        from benchmarks.training import training_rows
+
+        return training_rows()
     from benchmarks.start import start_rows
 
     return start_rows()

@@ -1,6 +1,7 @@
 """Composition root: builds the application from its parts and runs it."""
 
 import argparse
+import gc
 import logging
 import signal
 import sys
@@ -54,6 +55,7 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
 def _load(path: str, device: str, progress: Callable[[str], None], answers: Answers) -> "LoadedModel":
     """Load a checkpoint; the first call imports torch, which is why it runs on the worker."""
     progress("starting torch")
+    first = "torch" not in sys.modules
     import torch
 
     from calm_gui.model.device import describe_device
@@ -61,17 +63,23 @@ def _load(path: str, device: str, progress: Callable[[str], None], answers: Answ
     from calm_gui.render import PRESENTER
 
     model = load_remembering(path, device, PRESENTER, progress, answers)
+    if first:
+        gc.freeze()  # torch's half a million objects live on; looking through them at a click takes a tenth of a second
     _log.info("loaded %s with torch %s on %s", Path(path).name, torch.__version__, describe_device(model.device))
     return model
 
 
 def build_window(checkpoint: str = "demo", device: str = "auto", settings: Settings | None = None) -> MainWindow:
     """A window with nothing open yet."""
-    workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
-    hub = Hub(workspace)
-    window = MainWindow(hub, settings or Settings(None))
-    hub.setParent(window)
-    return window
+    gc.disable()  # thousands of nodes and widgets are made, none of them garbage
+    try:
+        workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
+        hub = Hub(workspace)
+        window = MainWindow(hub, settings or Settings(None))
+        hub.setParent(window)
+        return window
+    finally:
+        gc.enable()
 
 
 def _choose(window: MainWindow, options: argparse.Namespace) -> None:

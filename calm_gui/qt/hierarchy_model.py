@@ -73,7 +73,7 @@ class HierarchyModel(QAbstractItemModel):
         """Show another hierarchy, or the same one folded or unfolded; a search ends."""
         self.beginResetModel()
         if hierarchy is not self._hierarchy:
-            self._texts = {node.key: _searchable(node) for node in hierarchy.values()} if hierarchy else {}
+            self._texts = {}
         self._hierarchy, self.folded = hierarchy, folded
         self._places, self._ticks, self._hits = {}, {}, None
         self._top.children = [self._grown(node.key, None) for node in hierarchy.roots] if hierarchy else []
@@ -113,6 +113,8 @@ class HierarchyModel(QAbstractItemModel):
         needle = fold_text(text)
         hits = None
         if needle and self._hierarchy is not None:
+            if not self._texts:  # made at the first search, which leaves the start free of it
+                self._texts = {node.key: _searchable(node) for node in self._hierarchy.values()}
             exact = needle if needle.isdecimal() else None
             hits = frozenset(
                 key

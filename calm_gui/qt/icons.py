@@ -1,7 +1,9 @@
 """Icons: bundled SVG outlines, drawn in the theme's text colour."""
 
+import math
+
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QIcon, QImage, QPainter, QPixmap
+from PySide6.QtGui import QGuiApplication, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 import calm_resources
@@ -13,7 +15,7 @@ _SIZE = 20
 
 
 def icon(name: str) -> QIcon:
-    """A bundled toolbar icon in the theme's colour, sharp up to 300 %.
+    """A bundled toolbar icon in the theme's colour, sharp at the screen's scale.
 
     Parameters
     ----------
@@ -26,7 +28,7 @@ def icon(name: str) -> QIcon:
     for mode, colour in ((QIcon.Mode.Normal, theme.text), (QIcon.Mode.Disabled, theme.border)):
         svg = source.replace("currentColor", colour).replace("#000", colour)
         drawing = QSvgRenderer(svg.encode())
-        for ratio in (1, 2, 3):
+        for ratio in sorted({1, math.ceil(QGuiApplication.primaryScreen().devicePixelRatio())}):
             image = QImage(_SIZE * ratio, _SIZE * ratio, QImage.Format.Format_ARGB32_Premultiplied)
             image.fill(Qt.GlobalColor.transparent)
             painter = QPainter(image)
