@@ -10,6 +10,7 @@ on the liblzma that Python was built with).
 import argparse
 import csv
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -83,7 +84,7 @@ def wordnet_files(wordnet: Path) -> dict[str, str]:
             f"{number:02d}\t{name}\t{_PART_NUMBERS[name.split('.')[0]]}"
             for number, name in enumerate(_LEXICOGRAPHER_FILES.split())
         ),
-        "LICENSE": _lines(line[5:].rstrip() for line in header.splitlines()),
+        "LICENSE": _lines(re.sub(r"^ *\d+ ", "", line).rstrip() for line in header.splitlines()),
     }
     for part in _OTHER_PARTS:
         contents |= {f"data.{part}": header, f"index.{part}": header, f"{part}.exc": ""}
