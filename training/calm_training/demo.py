@@ -42,6 +42,7 @@ from calm_training.localize import box_accuracy
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml, top_target
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
+from calm_training.sweep import SweepOptions
 
 __all__ = ["TRAINING_SETS", "DemoSettings", "e_step", "main", "make_calm", "make_cam", "make_info", "training_pictures"]
 
@@ -270,7 +271,7 @@ def save_measured(
     model = load_model(path, "cpu")  # what is measured is what is on disk
     _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
-        result = box_accuracy(model, pictures, progress=bar.update)
+        result = box_accuracy(model, pictures, options=SweepOptions(progress=bar.update))
     metrics = {
         "set": f"imagenet-val-boxes without the {SELECTION} pictures that settings were chosen on",
         "pictures": result["images"],

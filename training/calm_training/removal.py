@@ -1,6 +1,6 @@
 """Remove-and-classify curves of a checkpoint's maps (the paper's section 5.2 and figure 5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_training.annotations import BoxedPicture
-from calm_training.localize import READINGS, class_maps, memberships, min_max, predictions
+from calm_training.localize import maps_of, method_maps, predictions, scaled_maps
 from calm_training.metrics.remove_and_classify import SHARES, Erasure, RemoveAndClassify
+from calm_training.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 
 __all__ = ["removal_curves"]
 
@@ -22,12 +23,13 @@ def removal_curves(
     model: LoadedModel,
     pictures: Sequence[BoxedPicture],
     *,
+    maps: Sequence[str] | None = None,
     erasure: Erasure = "blur",
     shares: Sequence[float] = SHARES,
     random_seeds: Sequence[int] = (0, 1, 2),
-    progress: Callable[[int], object] = lambda _: None,
+    options: SweepOptions = DEFAULT_OPTIONS,
 ) -> dict[str, Any]:
-    """Relative accuracies R_k of each map of a checkpoint, the true class given.
+    """Relative accuracies R_k of maps of a checkpoint, the true class given.
 
     Parameters
     ----------
@@ -35,36 +37,41 @@ def removal_curves(
         Must squash pictures. It classifies the erased pictures itself.
     pictures : sequence of BoxedPicture
         Their boxes aren't used.
+    maps : sequence of str, optional
+        As `maps_of` takes them.
     erasure, shares, random_seeds
         As in `RemoveAndClassify`.
-    progress : callable
-        Told after each picture, with 1.
+    options : SweepOptions
 
     Returns
     -------
     dict
-        ``{map name: result of RemoveAndClassify.compute()}``
+        ``{"images": n, "maps": {map name: result of RemoveAndClassify.compute()}}``
     """
-    spec = model.info.input
+    spec, names = model.info.input, maps_of(model, maps)
     if spec.resize != "squash":
         raise DataError(f"removal needs a checkpoint that squashes pictures; this one {spec.resize}s")
     mean, std = (np.array(v, np.float32)[:, None, None] for v in (spec.mean, spec.std))
+    at_once = 1 if model.device.type == "cpu" else options.batch
 
     def classify(variants: NDArray[np.float32]) -> NDArray[np.int64]:
-        f, a = model.raw(torch.from_numpy((variants - mean) / std))
-        return np.asarray(predictions(f, a, model.info.saliency_activation).cpu().numpy())
+        inputs = torch.from_numpy((variants - mean) / std)
+        parts = [model.raw(inputs[i : i + at_once]) for i in range(0, len(inputs), at_once)]
+        classes = [predictions(f, a, model.info.saliency_activation) for f, a in parts]
+        return np.asarray(torch.cat(classes).cpu().numpy())
 
-    metrics = {
-        name: RemoveAndClassify(classify, shares, erasure, spec.mean, random_seeds)
-        for name in READINGS[model.info.is_cam]
-    }
-    for picture in pictures:
+    def fresh() -> dict[str, RemoveAndClassify]:
+        return {name: RemoveAndClassify(classify, shares, erasure, spec.mean, random_seeds) for name in names}
+
+    def score(metrics: dict[str, RemoveAndClassify], picture: BoxedPicture, outputs: Outputs) -> None:
         resized = Image.fromarray(load_picture(picture.path).pixels).resize((spec.size, spec.size))
         values = np.asarray(resized, np.float32).transpose(2, 0, 1) / np.float32(255)
-        f, a = model.raw(torch.from_numpy((values - mean) / std)[None])
-        rows = memberships(model, [[picture.label]])
         at_random = None
-        for name, maps in class_maps(f, a, model.info.saliency_activation, *rows).items():
-            at_random = metrics[name].update(values, min_max(maps, spec.size)[0], picture.label, at_random)
-        progress(1)
-    return {name: metric.compute() for name, metric in metrics.items()}
+        for name, score_map in scaled_maps(model, outputs, [picture.label], names).items():
+            at_random = metrics[name].update(values, score_map, picture.label, at_random)
+
+    def beside(picture: BoxedPicture) -> Mapping[str, Any]:
+        return method_maps(model, picture.path, [picture.label], names)
+
+    metrics = sweep(model, pictures, fresh, score, options, beside=beside, overlap=False)
+    return {"images": len(pictures), "maps": {name: metric.compute() for name, metric in metrics.items()}}

@@ -79,7 +79,7 @@ def _descending(ranks: NDArray[np.int32], steps: int) -> NDArray[np.int32]:
     return np.argsort(keys, kind="stable").astype(np.int32)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find(parents, pixel):
     root = pixel
     while parents[root] != root:
@@ -89,7 +89,7 @@ def _find(parents, pixel):
     return root
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _best_iou(x0, y0, x1, y1, boxes, closed):
     """Best IoU of a box and the true boxes; `closed` is 1 where both end pixels count, else 0."""
     best = 0.0
@@ -104,7 +104,7 @@ def _best_iou(x0, y0, x1, y1, boxes, closed):
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _part_iou(extent, shape, boxes, benchmark):
     """Best IoU of the box around pixel columns and rows `extent` = x0, y0, x1, y1 (the last ones included)."""
     x1, y1 = extent[2] + 1, extent[3] + 1
@@ -113,26 +113,26 @@ def _part_iou(extent, shape, boxes, benchmark):
     return _best_iou(extent[0], extent[1], x1, y1, boxes, 1 if benchmark else 0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _raise_to(best, first, last, value):
     for k in range(first, last):
         best[k] = max(best[k], value)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _score_empty(ranks, boxes, best):
     """Where nothing is on the benchmark's box is the single pixel 0 0 0 0."""
     value = _best_iou(0, 0, 0, 0, boxes, 1)
     _raise_to(best, ranks.max(), len(best), value)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _start(extents, pixel, width):
     row, column = pixel // width, pixel % width
     extents[pixel] = (column, row, column, row)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _join(parents, sizes, extents, a, b):
     """Join two different parts and return the root of both."""
     if sizes[a] < sizes[b]:
@@ -146,7 +146,7 @@ def _join(parents, sizes, extents, a, b):
     return a
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _score_parts(ranks, order, boxes, benchmark, best):
     """Parts joined over 8 neighbours, steps descending."""
     height, width = ranks.shape
@@ -189,7 +189,7 @@ def _score_parts(ranks, order, boxes, benchmark, best):
             _raise_to(best, 0, ends[pixel], values[pixel])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _score_holes(ranks, order, steps, boxes, best):
     """Outlines of holes: parts of what is off, joined over 4 neighbours, that don't reach the edge; ascending."""
     height, width = ranks.shape
@@ -232,7 +232,7 @@ def _score_holes(ranks, order, steps, boxes, best):
             _raise_to(best, begins[pixel], steps, values[pixel])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hole_iou(extent, shape, boxes):
     """Best IoU of the outline of a hole, which lies on the pixels around it; 0 where it is open to the edge."""
     x0, y0, x1, y1 = extent
@@ -241,7 +241,7 @@ def _hole_iou(extent, shape, boxes):
     return _best_iou(x0 - 1, y0 - 1, min(x1 + 2, shape[1] - 1), min(y1 + 2, shape[0] - 1), boxes, 1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill_holes(ranks, steps):
     """Ranks of the map whose holes are filled at every step: the lowest maximum on a 4-path to the edge.
 
@@ -274,7 +274,7 @@ def _fill_holes(ranks, steps):
     return filled.reshape(ranks.shape)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _score_largest(ranks, order, boxes, benchmark, best):
     """The largest part over 8 neighbours at every step; twice the polygon area, or the pixels, decide."""
     height, width = ranks.shape
@@ -326,7 +326,7 @@ def _score_largest(ranks, order, boxes, benchmark, best):
         _raise_to(best, max(following, 0), rank, value)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _closed_squares(parents, row, column, height, width):
     """Twice the polygon area that the pixel just switched on adds: 1 for the third, 1 for the fourth of a square."""
     added = 0

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calm_gui.errors import DataError
+from calm_training.metrics.counts import Counts
 
 __all__ = ["Contours", "MaxBoxAcc", "Mode", "best_iou", "scale_boxes"]
 
@@ -14,7 +15,7 @@ Mode = Literal["benchmark", "exact"]
 Contours = Literal["all", "largest"]
 
 
-class MaxBoxAcc:
+class MaxBoxAcc(Counts):
     """Share of pictures with a box that fits, at the best threshold for the whole set.
 
     A map is cut at each threshold; every connected part gives a box; a picture is right at an IoU level if the
@@ -44,6 +45,8 @@ class MaxBoxAcc:
     images : int
         Pictures so far.
     """
+
+    counted = ("correct",)
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calm_gui.errors import DataError
+from calm_training.metrics.counts import Counts
 
 __all__ = ["FOREGROUND", "IGNORE", "PxAP", "even_thresholds", "log_thresholds", "resize_mask", "unite_masks"]
 
@@ -25,7 +26,7 @@ def log_thresholds() -> NDArray[np.float64]:
     return np.asarray(10.0 ** (-0.007 * np.arange(999, -1, -1)))
 
 
-class PxAP:
+class PxAP(Counts):
     """Area under the pixel-wise precision and recall curve, the pixels of all pictures pooled.
 
     A pixel is found at a threshold if its score is at least the threshold. The area is the sum over thresholds,
@@ -45,6 +46,8 @@ class PxAP:
     foreground, background : ndarray (len(thresholds) + 1,) int64
         Pixels so far whose score lies below the first threshold, between the first and the second, and so on.
     """
+
+    counted = ("foreground", "background")
 
     def __init__(self, thresholds: int | NDArray[np.float64] = 1000, mode: Mode = "exact") -> None:
         if mode not in get_args(Mode):

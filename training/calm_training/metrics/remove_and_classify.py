@@ -1,6 +1,7 @@
 """Remove and classify: the accuracy that is left when the pixels that a map ranks highest are erased (section 5.2)."""
 
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import correlate1d
 
 from calm_gui.errors import DataError
+from calm_training.metrics.counts import Counts
 
 __all__ = ["Erasure", "RemoveAndClassify", "blur", "erase", "erased_pixels"]
 
@@ -69,7 +71,7 @@ def erase(picture: NDArray[np.float32], erased: NDArray[np.bool_], fill: NDArray
     return np.where(erased, fill, picture).astype(np.float32)
 
 
-class RemoveAndClassify:
+class RemoveAndClassify(Counts):
     """Accuracy under erasing by a map, relative to erasing at random: R_k = A_k / A_k of random erasing.
 
     Parameters
@@ -85,6 +87,8 @@ class RemoveAndClassify:
     random_seeds : sequence of int
         One random erasing for each.
     """
+
+    counted = ("correct", "correct_at_random")
 
     def __init__(
         self,
@@ -145,8 +149,10 @@ class RemoveAndClassify:
         fill = self._fill(picture)
         maps: list[NDArray[Any]] = [score_map]
         if at_random is None:
-            # The same random order for a picture whatever the method: all are compared against one baseline.
-            generators = [np.random.default_rng((seed, self.images)) for seed in self.random_seeds]
+            # One random order for a picture, whatever the method and the pictures before it: all maps are compared
+            # against one baseline.
+            content = zlib.crc32(np.ascontiguousarray(picture).tobytes())
+            generators = [np.random.default_rng((seed, content)) for seed in self.random_seeds]
             maps += [generator.random(score_map.shape) for generator in generators]
         variants = [erase(picture, erased_pixels(m, share), fill) for m in maps for share in self.shares]
         right = (self.classify(np.stack(variants)) == label).reshape(-1, len(self.shares))

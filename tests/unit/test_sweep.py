@@ -1,0 +1,123 @@
+"""Interrupted evaluations go on, and give what an uninterrupted one gives."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tiny_checkpoint import write_tiny_checkpoint
+
+from calm_gui.errors import DataError
+from calm_gui.model.loaded import LoadedModel, load_model
+from calm_training import sweep as module
+from calm_training.evaluate import main
+from calm_training.evaluation import Evaluation, read_set
+from calm_training.localize import ALL_MAPS, box_accuracy, maps_of
+from calm_training.sweep import SweepOptions
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Seven pictures with boxes and masks, and two checkpoints."""
+    root = tmp_path_factory.mktemp("set")
+    generator = np.random.default_rng(0)
+    with (root / "index.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "class_index", "width", "height", "boxes"])
+        for i in range(7):
+            pixels = generator.integers(0, 255, (6, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
+            writer.writerow([f"{i}.png", i % 6, 96, 72, "10 10 50 60;0 0 20 20"])
+    for method in ("calm-em", "cam"):
+        write_tiny_checkpoint(root / f"{method}.safetensors", method)
+    return root
+
+
+def command(folder: Path, out: Path, name: str = "wsol", *more: str) -> list[str]:
+    checkpoints = [part for m in ("calm-em", "cam") for part in ("--checkpoint", str(folder / f"{m}.safetensors"))]
+    return [name, *checkpoints, "--data", str(folder), "--quiet", "--device", "cpu", "--out", str(out), *more]
+
+
+def written(out: Path) -> tuple[bytes, bytes]:
+    return out.read_bytes(), out.with_suffix(".svg").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["wsol", "accuracy", "removal", "axioms"])
+def test_an_interrupted_evaluation_goes_on_to_the_same_results(folder, tmp_path, monkeypatch, capsys, name):
+    whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
+    part = ("--select", "3") if name in ("removal", "axioms") else ()
+    assert main(command(folder, whole, name, *part)) == 0
+    journal = tmp_path / "broken.json.journal"
+
+    passes = 0
+    original = LoadedModel.raw
+
+    def raw(self, inputs):
+        nonlocal passes
+        passes += 1
+        if passes == stop:
+            raise KeyboardInterrupt
+        return original(self, inputs)
+
+    monkeypatch.setattr(LoadedModel, "raw", raw)
+    for stop in (5, 60 if part else 6, 0):  # the last time nothing interrupts
+        passes = 0
+        resume = ("--resume",) if journal.exists() else ()
+        assert main(command(folder, broken, name, *part, *resume, "--workers", "2")) == (130 if stop else 0)
+    assert not journal.exists()
+    assert written(broken) == written(whole)
+    capsys.readouterr()
+
+
+def test_a_finished_picture_is_not_computed_again(folder, tmp_path, monkeypatch):
+    evaluation = Evaluation("wsol", folder)
+    pictures = read_set(evaluation)
+    model = load_model(folder / "calm-em.safetensors", "cpu")
+    journal = evaluation.journal(tmp_path / "j", pictures, resume=False)
+    first = box_accuracy(model, pictures, options=SweepOptions(journal=journal))
+    # A line that was cut off by a crash doesn't count.
+    with (tmp_path / "j").open("a") as file:
+        file.write('{"checkpoint": "')
+    monkeypatch.setattr(model, "raw", None)
+    again = evaluation.journal(tmp_path / "j", pictures, resume=True)
+    assert box_accuracy(model, pictures, options=SweepOptions(journal=again)) == first
+
+
+def test_other_settings_and_other_files_are_not_gone_on_with(folder, tmp_path, capsys):
+    out = tmp_path / "a.json"
+    evaluation = Evaluation("wsol", folder)
+    evaluation.journal(tmp_path / "a.json.journal", read_set(evaluation), resume=False)
+    assert main(command(folder, out, "wsol", "--contours", "largest", "--resume")) == 1
+    assert "other settings" in capsys.readouterr().err
+    (tmp_path / "a.json.journal").write_text("nothing\n")
+    assert main(command(folder, out, "wsol", "--resume")) == 1
+    assert "isn't the journal" in capsys.readouterr().err
+    assert main(["wsol", "--checkpoint", "demo", "--data", str(folder), "--resume"]) == 2
+
+
+def test_an_error_in_a_thread_comes_out(folder, monkeypatch):
+    def broken(*_):
+        raise DataError("not this one")
+
+    monkeypatch.setattr(module, "load_picture", broken)
+    pictures = read_set(Evaluation("wsol", folder))
+    with pytest.raises(DataError, match="not this one"):
+        box_accuracy(load_model(folder / "cam.safetensors", "cpu"), pictures)
+
+
+def test_every_reading_and_method_is_measured(folder, tmp_path, capsys):
+    names = [part for name in ALL_MAPS for part in ("--method", name)]
+    for name in ("wsol", "removal"):
+        assert main(command(folder, tmp_path / "m.json", name, "--select", "1", *names, "--json")) == 0
+        content = json.loads(capsys.readouterr().out)
+        assert content == json.loads((tmp_path / "m.json").read_text())
+        calm, cam = (set(result["maps"]) for result in content["results"].values())
+        assert calm | cam == set(ALL_MAPS)
+        assert "grad_cam" in calm & cam and "conditional" not in cam
+        assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(DataError, match="there is no map 'magic'"):
+        Evaluation("wsol", folder, maps=("magic",))
+    with pytest.raises(DataError, match="has no map saliency"):
+        maps_of(load_model(folder / "cam.safetensors", "cpu"), ["saliency"])

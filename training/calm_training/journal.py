@@ -1,0 +1,74 @@
+"""The journal of an evaluation: what each picture counted, so that an interrupted evaluation goes on where it was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from calm_gui.errors import DataError, ExportError
+from calm_gui.model.files import write_bytes
+
+__all__ = ["Journal"]
+
+
+class Journal:
+    """A file of JSON lines: the settings, then one line for each picture of a checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+    settings : dict
+        Whatever the counts depend on; an evaluation with other settings isn't gone on with.
+    resume : bool
+        Whether to keep what the file holds; otherwise it is begun anew.
+
+    Raises
+    ------
+    DataError
+        If the file can't be gone on with.
+    """
+
+    def __init__(self, path: Path, settings: dict[str, Any], *, resume: bool = False) -> None:
+        self.path = path
+        self._entries: dict[str, dict[str, dict[str, Any]]] = {}
+        header = json.loads(json.dumps({"evaluation": settings}))
+        lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
+        write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+
+    def counts(self, checkpoint: str) -> dict[str, dict[str, Any]]:
+        """What every picture finished under a checkpoint counted, by the picture's key."""
+        return self._entries.get(checkpoint, {})
+
+    def add(self, checkpoint: str, picture: str, counts: dict[str, Any]) -> None:
+        """Write down what one picture counted.
+
+        Raises
+        ------
+        ExportError
+            If the file can't be written.
+        """
+        line = json.dumps({"checkpoint": checkpoint, "picture": picture, "counts": counts})
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise ExportError(f"{self.path} can't be written: {error.strerror or error}") from error
+
+    def discard(self) -> None:
+        """Delete the file: the evaluation is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self, header: dict[str, Any]) -> list[str]:
+        try:
+            # What follows the last line break was cut off by the interruption.
+            lines = self.path.read_bytes().decode("utf-8").split("\n")[:-1]
+            if lines and json.loads(lines[0]) != header:
+                raise DataError(
+                    f"{self.path} is of an evaluation with other settings, pictures or versions; "
+                    "give the same ones, or leave --resume out"
+                )
+            for line in lines[1:]:
+                entry = json.loads(line)
+                self._entries.setdefault(entry["checkpoint"], {})[entry["picture"]] = entry["counts"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path} isn't the journal of an evaluation; leave --resume out") from error
+        return lines or [json.dumps(header)]

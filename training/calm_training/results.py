@@ -1,0 +1,108 @@
+"""``make results``: the tables of docs/results.md, measured on the bundled checkpoints and written between its markers.
+
+    python -m calm_training.results --data DATA --out docs/results.md
+
+The text around the tables is written by hand and kept. Slow methods, remove-and-classify and the axioms take fixed
+subsets, whose size each table states. The whole run takes under an hour on two cores.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from tqdm import tqdm
+
+from calm_gui.api import load_checkpoint
+from calm_gui.errors import CalmError, DataError
+from calm_gui.methods import METHODS
+from calm_gui.model.files import write_bytes
+from calm_training.evaluation import Evaluation, versions
+from calm_training.report import Part, run_part
+from calm_training.tables import table_of
+
+__all__ = ["main", "parts", "with_tables"]
+
+CHECKPOINTS = ("demo", "demo-cam")
+CHOSEN_ON = 400
+"""Pictures that settings were chosen on; what is reported leaves them out."""
+
+ALL = 1412
+
+
+def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
+    """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
+    boxes, masks = data / "imagenet-val-boxes", data / "masks"
+    others = ("attribution", "cam", "conditional", "counterfactual", *METHODS)
+    found = [
+        Part(Evaluation("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
+        Part(Evaluation("masks", masks), CHECKPOINTS, "masks"),
+        Part(Evaluation("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
+        Part(Evaluation("wsol", boxes, report=ALL - 12, maps=others), CHECKPOINTS, "methods"),
+        Part(Evaluation("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
+        Part(Evaluation("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
+    ]
+    if cub:
+        birds = data / "cub/crops/CUB_200_2011"
+        maps = ("attribution", "conditional", "cam", "gradient", "grad_cam")
+        found.append(Part(Evaluation("cues", birds, maps=maps), tuple(cub), "cues"))
+    return found
+
+
+def with_tables(page: str, tables: dict[str, str]) -> str:
+    """A page with what stands between ``<!-- name -->`` and ``<!-- end -->`` replaced; other tables stay.
+
+    Raises
+    ------
+    DataError
+        If a table has no such place.
+    """
+    for name, table in tables.items():
+        places = list(re.finditer(rf"<!-- {re.escape(name)} -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
+        if len(places) != 1:
+            raise DataError(f"the page has {len(places)} places for the table {name!r}, not one; restore its markers")
+        page = page[: places[0].start(1)] + table + page[places[0].end(1) :]
+    return page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 done, 1 the work failed, 2 unusable arguments.
+    """
+    parser = argparse.ArgumentParser(prog="calm_training.results", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with imagenet-val-boxes and masks")
+    parser.add_argument("--out", type=Path, required=True, help="page with the markers to write between")
+    parser.add_argument("--work", type=Path, default=Path("build/results"), help="folder of JSON files and plots")
+    parser.add_argument("--cub", action="append", default=[], metavar="FILE", help="cub-crops checkpoint; repeatable")
+    parser.add_argument("--only", action="append", default=[], metavar="TABLE", help="leave the others as they are")
+    parser.add_argument("--resume", action="store_true", help="go on with an interrupted run")
+    options = parser.parse_args(arguments)
+    load = cache(load_checkpoint)
+    try:
+        options.work.mkdir(parents=True, exist_ok=True)
+        tables = {}
+        for part in parts(options.data, options.cub):
+            if options.only and part.name not in options.only:
+                continue
+            with tqdm(desc=part.name, unit="picture") as bar:
+                content = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
+            said = table_of(part.evaluation.command, content["results"], content["conventions"])
+            tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"
+        if not options.only:
+            numbers = ", ".join(f"{name} {number}" for name, number in versions().items())
+            tables["versions"] = f"\nMeasured with {numbers}.\n"
+        write_bytes(options.out, with_tables(options.out.read_text("utf-8"), tables).encode())
+    except (CalmError, OSError) as error:
+        print(f"calm_training.results: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
