@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
@@ -126,8 +127,14 @@ def run(options: argparse.Namespace) -> int:
     keep_python_awake = QTimer()  # so that Ctrl-C is noticed while Qt waits
     keep_python_awake.start(300)
     keep_python_awake.timeout.connect(lambda: None)
-    if options.screenshot:
-        return _screenshot(application, window, options)
+    status = _screenshot(application, window, options) if options.screenshot else _live(application, window, options)
+    keep_python_awake.stop()
+    _tear_down(application, window)
+    return status
+
+
+def _live(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:
+    """Show the window until the user closes it."""
     window.restore()
     window.show()
     autosave = Autosave(window.workspace, autosave_path(), window)
@@ -137,6 +144,15 @@ def run(options: argparse.Namespace) -> int:
     window.workspace.close()
     autosave.finish()
     return status
+
+
+def _tear_down(application: QApplication, window: MainWindow) -> None:
+    """Delete widgets before the application, and both before Python's modules go, in an order of their own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    shiboken6.delete(window)
+    gc.collect()
+    qInstallMessageHandler(None)
+    application.shutdown()
 
 
 def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:

@@ -57,4 +57,7 @@ class Autosave(QObject):
     def finish(self) -> None:
         """The program ends well: nothing is left."""
         self._timer.stop()
-        self._path.unlink(missing_ok=True)
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("autosave not removed: %s", error)
