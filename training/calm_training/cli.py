@@ -61,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     search = commands.add_parser("search", parents=[recipe, data], help="try random learning rates, keep the best")
     search.add_argument("--out", type=Path, required=True, help="folder with a run for each rate")
     search.add_argument("--trials", type=int, default=30)
+    search.add_argument("--boxes", type=Path, help="validation pictures with boxes: select by MaxBoxAccV2 on them")
+    search.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial from the I-th on")
     search.set_defaults(command=_search)
 
     export = commands.add_parser(
@@ -133,9 +135,17 @@ def _search(options: argparse.Namespace) -> int:
     from calm_training.search import search_learning_rate
 
     config: Config = load_config(options.recipe, options.set)
-    rate, score = search_learning_rate(config, options.data, options.out, options.trials)
-    print(f"best of {options.trials} learning rates: {rate:.3g}, accuracy {score:.2%}; {options.out / 'search.csv'}")
+    rate, score = search_learning_rate(config, options.data, options.out, options.trials, options.boxes, options.part)
+    what = "MaxBoxAccV2" if options.boxes else "accuracy"
+    print(f"best learning rate: {rate:.3g}, {what} {score:.2%}; all of them lie in {options.out}")
     return 0
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} isn't of the form I/N with I from 1 to N")
+    return int(number), int(parts)
 
 
 def _export(options: argparse.Namespace) -> int:

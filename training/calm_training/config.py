@@ -149,6 +149,8 @@ class RunConfig:
         Steps in a row without a finite loss after which the run stops.
     sync_batch_norm : bool
         Batch statistics over all processes; on GPUs only.
+    tensorboard : bool
+        Whether to write TensorBoard's event files into the run's folder; needs ``calm-gui[tensorboard]``.
     licence : str
         Written into the checkpoint.
     """
@@ -159,6 +161,7 @@ class RunConfig:
     save_minutes: float = 10.0
     nonfinite_steps: int = 20
     sync_batch_norm: bool = False
+    tensorboard: bool = False
     licence: str = ""
 
 

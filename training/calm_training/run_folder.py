@@ -39,6 +39,7 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
+        self._event_writer = _event_writer() if config.run.tensorboard else None
         self.path = path
         self.best, self.last = path / "best.safetensors", path / "last.safetensors"
         self._state, self._settings = path / "state.pt", path / "config.json"
@@ -78,9 +79,15 @@ class RunFolder:
         return state
 
     def write_log(self, history: list[dict[str, float]]) -> None:
-        """Write ``log.csv``: one row for each epoch."""
+        """Write ``log.csv``, one row for each epoch, and the last row to TensorBoard if that is wanted."""
         if not history:
             return
+        if self._event_writer:
+            epoch = int(history[-1]["epoch"])
+            # An epoch that is done again after a crash replaces what was written of it.
+            with self._event_writer(str(self.path / "tensorboard"), purge_step=epoch) as events:
+                for name, value in history[-1].items():
+                    events.add_scalar(name, value, epoch)
         text = io.StringIO()
         writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
         writer.writeheader()
@@ -102,3 +109,14 @@ class RunFolder:
         ]
         if changed:
             raise CalmError(f"the run in {self.path} had other settings ({', '.join(changed)}); it can't be resumed so")
+
+
+def _event_writer() -> Any:
+    """TensorBoard's writer; looked for before the training begins."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise CalmError(
+            "TensorBoard isn't installed: pip install 'calm-gui[tensorboard]', or leave run.tensorboard out"
+        ) from error
+    return SummaryWriter
