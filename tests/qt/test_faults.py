@@ -4,14 +4,16 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.model import answers as answers_module
+from calm_gui.model.picture import load_picture
 from calm_gui.qt.answers_dialog import AnswersDialog
 from calm_gui.qt.film_strip import FilmStrip
 from calm_gui.qt.main_window import MainWindow
@@ -110,6 +112,20 @@ def test_thumbnails_of_huge_pictures_are_not_made(window: MainWindow, shared: Pa
     while film._todo:
         film._make_one()
     assert list(film._plain) == [3]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("size", ["1x1", "1x200", "200x1", "2x3", "37x41", "99x50", "101x67", "1023x7"])
+def test_odd_widths_reach_the_canvas_pixel_by_pixel(
+    window: MainWindow, settle: Callable[[], None], shared: Path, size: str
+) -> None:
+    path = shared / "inputs" / f"img_size_{size}.png"
+    window.workspace.open_pictures([path])
+    settle()
+    image = window.panes.panes[0].canvas._base.convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
+    shown = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
+    assert np.array_equal(shown, load_picture(path).pixels)
 
 
 # Questions about checkpoints

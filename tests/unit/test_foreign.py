@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import calm_gui
+from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.api import sample_pictures
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model import answers as answers_module
@@ -28,7 +29,7 @@ from calm_gui.model.class_names import class_table, read_class_names
 from calm_gui.model.files import sha256_of
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.loaded import LoadedModel, load_remembering
-from calm_gui.model.naver import as_ours
+from calm_gui.model.naver import as_ours, stated_answers
 
 ANSWERS = {"method": "calm-em", "saliency_activation": "relu", "large_feature_map": False}
 MARKER = "CALM_BUGTEST_MARKER.txt"
@@ -356,6 +357,34 @@ def test_a_wrong_number_of_names_is_refused() -> None:
     weights = {"fc.weight": torch.zeros(5, 8), "layer1.0.conv3.weight": torch.zeros(1)}
     with pytest.raises(CheckpointError, match="5 classes, but 2 names"):
         as_ours(weights, Answers(classes=("a", "b")), "x")
+
+
+@pytest.mark.parametrize("spelling", ["CALM_EM", "CALM-EM", "calm-em", "Calm_Em"])
+def test_both_spellings_of_the_methods_are_read(spelling: str) -> None:
+    assert stated_answers({"attribution_method": spelling}, "x").method == "calm-em"
+    options = argparse.ArgumentParser()
+    add_answer_options(options)
+    assert answers_of(options.parse_args(["--method", spelling])).method == "calm-em"
+
+
+@pytest.mark.shared
+def test_export_writes_a_file_that_says_what_it_is(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from calm_training.cli import main
+
+    monkeypatch.setattr(answers_module, "answers_path", lambda: tmp_path / "answers.json")
+    (tmp_path / "names.txt").write_text("".join(f"bird {i}\n" for i in range(200)))
+    source = inputs / "ck_good_full_shape_200.pth.tar"
+    answers = ["--method", "calm_em", "--saliency-activation", "relu", "--no-large-feature-map"]
+    names = ["--classes", str(tmp_path / "names.txt")]
+    out = tmp_path / "x.safetensors"
+    assert main(["export", str(source), "--out", str(out), *answers, *names]) == 0
+    model = calm_gui.load_checkpoint(out, "cpu")
+    assert model.classes[3].name == "bird 3" and model.info.method == "calm-em"
+    ours = model.explain(inputs / "wsol" / "a.png").joint
+    theirs = load(source).explain(inputs / "wsol" / "a.png").joint
+    assert np.abs(ours - theirs).max() < 0.02 * theirs.max()  # float16 on disk
 
 
 # Class lists
