@@ -118,6 +118,11 @@ def checkpoints(window: MainWindow) -> None:
     window.workspace.set_panes(LAYOUTS["Checkpoints side by side"](window.workspace))
 
 
+def methods(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of(DOG))
+    window.workspace.set_panes([Pane("attribution"), Pane("method:grad_cam"), Pane("method:gradient")])
+
+
 def plot(window: MainWindow) -> None:
     window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
     window.strip._plotted.setChecked(True)
@@ -136,6 +141,7 @@ SCENES: dict[str, Callable[[MainWindow], None]] = {
     "scale": logarithmic,
     "pictures": pictures,
     "checkpoints": checkpoints,
+    "methods": methods,
     "strip": plot,
 }
 

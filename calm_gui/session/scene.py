@@ -360,10 +360,10 @@ class Scene:
             words = f"{count} group{'s' if count != 1 else ''}"
             return f"some overlap · {words}" if shown.overlapping else words
         if isinstance(shown, MethodMap):
-            return "between its extremes, no probability"
+            return "between its extremes · no probability"
         formula = _FORMULA[shown.reading]
         if shown.check is None:
-            return f"{formula}, its sum means nothing"
+            return f"{formula} · no probability"
         if shown.reading == "conditional":
             return f"{formula} · weighted by p(z|x) {shown.sum:.3f} = p(A|x)"
         means = {
