@@ -44,7 +44,15 @@ def written(out: Path) -> tuple[bytes, bytes]:
     return out.read_bytes(), out.with_suffix(".svg").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["wsol", "accuracy", "removal", "axioms"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wsol",
+        "accuracy",
+        pytest.param("removal", marks=pytest.mark.slow),
+        pytest.param("axioms", marks=pytest.mark.slow),
+    ],
+)
 def test_an_interrupted_evaluation_goes_on_to_the_same_results(folder, tmp_path, monkeypatch, capsys, name):
     whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
     part = ("--select", "3") if name in ("removal", "axioms") else ()
@@ -107,6 +115,7 @@ def test_an_error_in_a_thread_comes_out(folder, monkeypatch):
         box_accuracy(load_model(folder / "cam.safetensors", "cpu"), pictures)
 
 
+@pytest.mark.slow
 def test_every_reading_and_method_is_measured(folder, tmp_path, capsys):
     names = [part for name in ALL_MAPS for part in ("--method", name)]
     for name in ("wsol", "removal"):

@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
-from calm_gui.methods import METHODS
 from calm_gui.model.files import write_bytes
 from calm_training.evaluation import Evaluation, versions
 from calm_training.report import Part, run_part
@@ -35,18 +34,18 @@ ALL = 1412
 def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
     boxes, masks = data / "imagenet-val-boxes", data / "masks"
-    others = ("attribution", "cam", "conditional", "counterfactual", *METHODS)
+    others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
     found = [
         Part(Evaluation("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
         Part(Evaluation("masks", masks), CHECKPOINTS, "masks"),
         Part(Evaluation("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
-        Part(Evaluation("wsol", boxes, report=ALL - 12, maps=others), CHECKPOINTS, "methods"),
+        Part(Evaluation("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
         Part(Evaluation("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
         Part(Evaluation("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
     ]
     if cub:
         birds = data / "cub/crops/CUB_200_2011"
-        maps = ("attribution", "conditional", "cam", "gradient", "grad_cam")
+        maps = ("attribution", "conditional", "cam", "gradient")
         found.append(Part(Evaluation("cues", birds, maps=maps), tuple(cub), "cues"))
     return found
 

@@ -133,7 +133,7 @@ class Sweep(Generic[AnyPicture]):
             for i, picture in enumerate(part):
                 outputs = Outputs(tensors[i : i + 1], f[i : i + 1], None if a is None else a[i : i + 1], extra[i])
                 counts.append(_submit(pool, self.count, picture, outputs))
-            while len(counts) > ahead * batch:
+            while counts and (len(counts) > ahead * batch or counts[0].done()):
                 yield counts.popleft().result()
         while counts:
             yield counts.popleft().result()

@@ -1,0 +1,93 @@
+"""The report and the page of results: what stands in them, and that they go on where they were."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tiny_checkpoint import write_tiny_checkpoint
+
+from calm_gui.errors import DataError
+from calm_training import report
+from calm_training.evaluate import main
+from calm_training.results import parts, with_tables
+from calm_training.tables import PAPER_WSOL, table_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("set")
+    generator = np.random.default_rng(0)
+    with (root / "index.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "class_index", "width", "height", "boxes"])
+        for i in range(3):
+            pixels = generator.integers(0, 255, (6, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
+            writer.writerow([f"{i}.png", i % 6, 96, 72, "10 10 50 60"])
+    for method in ("calm-em", "cam"):
+        write_tiny_checkpoint(root / f"{method}.safetensors", method)
+    return root
+
+
+@pytest.mark.slow
+def test_a_report_says_everything_and_goes_on(folder, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "report"
+    checkpoints = [str(folder / f"{method}.safetensors") for method in ("calm-em", "cam")]
+    arguments = ["report", *checkpoints, "--data", str(folder), "--out", str(out), "--slow", "2", "--quiet"]
+    assert main(arguments) == 0
+    page = (out / "report.md").read_text()
+    for title in ("Accuracy and calibration", "object localization", "Remove and classify", "Axioms", "Figure 6"):
+        assert title in page
+    assert "the paper's (ImageNet)" in page and "3 pictures; no picture skipped" in page
+    assert f"calm-evaluate removal --checkpoint {checkpoints[0]}" in page
+    assert "torch " in page
+    for line in page.splitlines():
+        if line.startswith("!["):
+            picture = out / line.split("(")[1].rstrip(")")
+            assert picture.exists() and picture.with_suffix(".svg").exists()
+    assert not list(out.glob("*.journal"))
+
+    monkeypatch.setattr(report, "measure", None)  # nothing may be measured again
+    assert main([*arguments, "--resume"]) == 0
+    assert (out / "report.md").read_text() == page
+    capsys.readouterr()
+
+
+def test_a_folder_with_nothing_to_measure_is_refused(tmp_path, capsys):
+    assert main(["report", "demo", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    assert "nothing to measure" in capsys.readouterr().err
+
+
+def test_tables_replace_only_what_stands_between_their_markers():
+    page = "# Results\n\nby hand\n<!-- one -->\nold\n<!-- end -->\nmore\n<!-- two -->\nkept\n<!-- end -->\n"
+    changed = with_tables(page, {"one": "\\1 new"})
+    assert changed == page.replace("old", "\\1 new")
+    with pytest.raises(DataError, match="0 places for the table 'three'"):
+        with_tables(page, {"three": ""})
+
+
+def test_the_committed_page_has_a_place_for_every_table():
+    page = (Path(__file__).parents[2] / "docs/results.md").read_text()
+    names = [part.name for part in parts(Path("data"), ["cub"])]
+    assert with_tables(page, dict.fromkeys([*names, "versions"], "x")).count("\nx\n") == len(names) + 1
+
+
+@pytest.mark.shared
+def test_the_paper_s_numbers_are_those_of_its_text(shared):
+    text = (shared / "paper/calm-iccv2021.tex").read_text().replace("\\textbf{", "").replace("}", "")
+    rows = {tuple(part.strip(" \\") for part in line.split("&")) for line in text.splitlines() if "&" in line}
+    for values in PAPER_WSOL.values():
+        wanted = tuple(f"{value:.1f}" for value in values)
+        assert any(tuple(cell for cell in row if cell)[-3:] == wanted for row in rows), wanted
+
+
+def test_a_table_marks_the_paper_s_numbers():
+    shown = {"MaxBoxAccV2": 0.5, "per_iou": {"0.3": 0.6, "0.5": 0.5, "0.7": 0.4}}
+    result = {"images": 7, "top-1": 0.75, "method": "calm-em", "maps": {"superset": shown, "saliency": shown}}
+    table = table_of("wsol", json.loads(json.dumps({"m": result})), "Set: x.")
+    assert "| m | superset | 7 | 75.0 | 50.0 | 60.0 | 50.0 | 40.0 | 62.8 |" in table
+    assert "| m | saliency | 7 | 75.0 | 50.0 | 60.0 | 50.0 | 40.0 |  |" in table
+    assert table.endswith("Set: x.")
