@@ -7,12 +7,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from calm_gui.core.explanation import Map
+from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.methods import METHODS
 from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.session.expression import Expression
 from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import METHOD, Pane
 
@@ -114,7 +115,12 @@ class PaneWidget(QFrame):
         super().mousePressEvent(event)
 
     def _on_click(self, x: float, y: float) -> None:
+        """Make the pane active; in a winner map, also make the group under the cursor the target."""
         self.activated.emit(self._position)
+        shown = self._content.shown if self._content else None
+        cell = shown.geometry.cell_at(x, y) if isinstance(shown, WinnerMap) else None
+        if isinstance(shown, WinnerMap) and cell is not None and shown.winner[cell] >= 0:
+            self._hub.workspace.set_target(Expression.of(shown.nodes[int(shown.winner[cell])].key))
 
     def _on_hover(self, point: tuple[float, float] | None) -> None:
         self.canvas.set_cross(point)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QTableWidgetItem
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.cli import main as command_line
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
@@ -22,6 +23,7 @@ from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.file_actions import FileActions
 from calm_gui.qt.keys_dialog import KeysDialog
 from calm_gui.qt.layouts import LAYOUTS
@@ -30,6 +32,7 @@ from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.values_dialog import ValuesDialog
 from calm_gui.session.expression import Expression
+from calm_gui.session.scene_figure import scene_figure, view_spec
 from calm_gui.session.state import Pane, Threshold
 
 CANINE, DOG = "n02083346", "n02084071"
@@ -199,6 +202,33 @@ def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
     assert legend.groups.count() == len(shown.legend())
     legend.groups.itemClicked.emit(legend.groups.item(0))
     assert window.hub.scene.target == shown.legend()[0][0].classes
+
+
+def test_a_click_on_a_winners_colour_chooses_it(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("winner")])
+    window.workspace.update_view(depth=9)
+    QApplication.processEvents()
+    shown, canvas = window.hub.scene.active.shown, window.panes.panes[0].canvas
+    row, column = (int(i[0]) for i in np.nonzero(shown.winner >= 0))
+    box = shown.geometry.cell_box(row, column)
+    middle = canvas.from_picture((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2).toPoint()
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=middle)
+    assert window.hub.scene.target == shown.nodes[shown.winner[row, column]].classes
+
+
+@pytest.mark.parametrize("what", ["single", "panes"])
+def test_window_command_line_and_library_draw_the_same_pixels(window: MainWindow, tmp_path: Path, what: str) -> None:
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    dialog.what.setCurrentIndex(dialog.what.findData(what))
+    dialog.dpi.setValue(90)
+    assert dialog.save(str(tmp_path / "figure.png"))
+    assert command_line(["--from", str(tmp_path / "figure.json"), "--out", str(tmp_path / "again"), "--quiet"]) == 0
+    scene = window.hub.scene
+    spec = view_spec(scene, what, dpi=90)
+    scene_figure(scene, spec, what).savefig(tmp_path / "library.png")
+    first = (tmp_path / "figure.png").read_bytes()
+    assert (tmp_path / "again" / "figure.png").read_bytes() == first
+    assert (tmp_path / "library.png").read_bytes() == first
 
 
 def test_strip_plot_and_own_scales(window: MainWindow) -> None:
