@@ -122,7 +122,9 @@ def test_odd_widths_reach_the_canvas_pixel_by_pixel(
     path = shared / "inputs" / f"img_size_{size}.png"
     window.workspace.open_pictures([path])
     settle()
-    image = window.panes.panes[0].canvas._base.convertToFormat(QImage.Format.Format_RGB888)
+    canvas = window.panes.panes[0].canvas
+    canvas.grab()
+    image = canvas._source.convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
     shown = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
     assert np.array_equal(shown, load_picture(path).pixels)
