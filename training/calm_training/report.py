@@ -3,10 +3,13 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from calm_gui.core.classes import ClassSet
+from calm_gui.core.explanation import Map
+from calm_gui.core.geometry import Geometry
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_bytes
 from calm_gui.model.loaded import LoadedModel
@@ -189,6 +192,22 @@ def write_report(
     return page
 
 
+@dataclass(frozen=True, eq=False)
+class _TrueMask(Map):
+    """A cue mask to be drawn like a map, on the grid of its pixels."""
+
+    @property
+    def geometry(self) -> Geometry:
+        """As the explanation's, with the mask's own grid."""
+        height, width = self.values.shape
+        return replace(self.explanation.geometry, grid=(height, width))
+
+    @property
+    def signed(self) -> bool:
+        """Never."""
+        return False
+
+
 def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path) -> list[str]:
     """Figures of the first picture (lowest hash) as the paper's 1, 3, 4 and 6; its 5 is the removal plot."""
     drawn: list[str] = []
@@ -251,19 +270,26 @@ def _path(model: LoadedModel, label: int) -> list[Any]:
 
 
 def _cue_figures(model: LoadedModel, cub: Any) -> list[tuple[str, Any]]:
-    """Attributions of A and B, and their difference beside the mask, for the first pair (figures 1 and 4)."""
+    """True mask, maps of A and B, their difference and A's input gradient, for the first pair (figures 1 and 4)."""
+    from calm_gui.methods import attribute
     from calm_gui.render.figure import map_figure
     from calm_training.cues import cub_classes
 
     index = cub_classes(model)
-    pairs = [p for n in (1, 2, 3) for p in cub.pairs(n) if all(c in index for c in p.classes) and cub.pictures(p)]
-    cases = ((pair, i) for pair in pairs for i in cub.pictures(pair) if cub.mask(i, pair) is not None)
-    pair, image = next(cases)
+    pairs = [p for n in (1, 2, 3) for p in cub.pairs(n) if all(c in index for c in p.classes)]
+    pair, image, mask = next((p, i, m) for p in pairs for i in cub.pictures(p) if (m := cub.mask(i, p)) is not None)
     a, b = (index[c] for c in pair.classes)
-    explanation = model.explain(cub.root / "images" / cub.files[image])
-    if model.info.is_cam:
-        maps = [None, explanation.cam(a), explanation.cam(b)]
-    else:
-        maps = [None, explanation.attribution(a), explanation.attribution(b), explanation.counterfactual(a, b)]
-    title = f"Figure 1: A and B differ in {', '.join(pair.parts)}"
-    return [(title, map_figure(explanation, maps, width=180.0))]
+    path = cub.root / "images" / cub.files[image]
+    explanation = model.explain(path)
+    reading = explanation.cam if model.info.is_cam else explanation.attribution
+    true_mask = _TrueMask(mask.astype("float32"), "cam", explanation, unit="1 inside")
+    shown: dict[str, Map] = {
+        f"True mask: {', '.join(pair.parts)}": true_mask,
+        f"A: {model.classes[a].name}": reading(a),
+        f"B: {model.classes[b].name}": reading(b),
+    }
+    if not model.info.is_cam:
+        shown["p(A,z|x) - p(B,z|x)"] = explanation.counterfactual(a, b)
+    shown["Gradient, A"] = attribute("gradient", model, path, ClassSet([a]))
+    figure = map_figure(explanation, list(shown.values()), width=180.0, scale="fit", titles=list(shown))
+    return [("Figures 1 and 4: a pair of classes", figure)]

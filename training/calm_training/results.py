@@ -59,10 +59,10 @@ def with_tables(page: str, tables: dict[str, str]) -> str:
         If a table has no such place.
     """
     for name, table in tables.items():
-        places = list(re.finditer(rf"<!-- {re.escape(name)} -->\n(.*?)\n<!-- end -->", page, re.DOTALL))
+        places = list(re.finditer(rf"<!-- {re.escape(name)} -->\n(.*?)<!-- end -->", page, re.DOTALL))
         if len(places) != 1:
             raise DataError(f"the page has {len(places)} places for the table {name!r}, not one; restore its markers")
-        page = page[: places[0].start(1)] + table + page[places[0].end(1) :]
+        page = f"{page[: places[0].start(1)]}{table}\n{page[places[0].end(1) :]}"
     return page
 
 
