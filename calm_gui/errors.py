@@ -17,9 +17,17 @@ __all__ = [
     "SessionError",
 ]
 
+MOST_LETTERS = 2000
+"""Of a message."""
+
 
 class CalmError(Exception):
     """Base of all errors whose message may be shown to a user as it is."""
+
+    def __str__(self) -> str:
+        """The message; names from a strange file may be endless, so its middle goes where it is over 2,000 letters."""
+        text = super().__str__()
+        return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 500]} … {text[-490:]}"
 
 
 class PictureError(CalmError):

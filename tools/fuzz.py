@@ -33,7 +33,7 @@ import numpy as np
 from PIL import Image, ImageCms
 
 from calm_gui.core.classes import ClassInfo, ClassTable
-from calm_gui.errors import CalmError
+from calm_gui.errors import MOST_LETTERS, CalmError
 
 MOST_SECONDS = 10.0
 MOST_GROWTH = 2 * 2**30
@@ -387,7 +387,7 @@ def try_input(index: int, seed: int, folder: str) -> Outcome:
             KINDS[kind][1](path)
         verdict = "opened"
     except CalmError as error:
-        verdict = "refused" if str(error) else "refused without a word"
+        verdict = "refused" if 0 < len(str(error)) <= MOST_LETTERS else f"refused in {len(str(error))} letters"
     except Exception as error:
         verdict = f"{type(error).__name__}: {error}"
     seconds = time.perf_counter() - began

@@ -56,7 +56,7 @@ class InputSpec:
                 std=tuple(float(v) for v in data["std"]),  # type: ignore[arg-type]
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise CheckpointError(f"the checkpoint's input description can't be read: {error!r}") from error
+            raise CheckpointError(f"the checkpoint's input description can't be read: {repr(error)[:200]}") from error
         if (
             not 16 <= spec.size <= 4096
             or spec.resize not in get_args(Resize)
@@ -65,7 +65,7 @@ class InputSpec:
             or len(spec.std) != 3
             or min(spec.std) <= 0
         ):
-            raise CheckpointError(f"the checkpoint's input description makes no sense: {data}")
+            raise CheckpointError(f"the checkpoint's input description makes no sense: {str(data)[:200]}")
         return spec
 
     def to_json(self) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class CheckpointInfo:
         except HierarchyError as error:
             raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise CheckpointError(f"the checkpoint's metadata can't be read: {error!r}") from error
+            raise CheckpointError(f"the checkpoint's metadata can't be read: {repr(error)[:200]}") from error
 
     def with_training(self, **training: Any) -> "CheckpointInfo":
         """A copy with further entries in `training`."""

@@ -117,7 +117,7 @@ def load_session(path: str | Path) -> SavedSession:
     try:
         return _from_json(data, path.absolute().parent)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError) as error:
-        raise SessionError(f"{path.name} holds something that makes no sense: {error!r}") from error
+        raise SessionError(f"{path.name} holds something that makes no sense: {repr(error)[:200]}") from error
 
 
 def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:

@@ -99,7 +99,7 @@ class RunFolder:
             before = json.loads(self._settings.read_text("utf-8"))
             before = {section: dict(before[section]) for section in ("data", "model", "optimizer")}
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise CalmError(f"the settings of the run in {self.path} can't be read ({error!r})") from error
+            raise CalmError(f"the settings of the run in {self.path} can't be read ({type(error).__name__})") from error
         now = json.loads(json.dumps(config.to_json()))
         changed = [
             f"{section}.{key}"
