@@ -69,6 +69,7 @@ def add_menus(window: QMainWindow, menus: dict[str, list[Command | None]]) -> di
                 action.setShortcuts([QKeySequence(keys) for keys in command.shortcut.split("; ")])
             if command.icon:
                 action.setIcon(icon(command.icon))
+                action.setProperty("icon name", command.icon)
             plain = command.text.replace("&", "").rstrip("…")
             action.setToolTip(f"{command.tip or plain}" + (f" ({command.shortcut})" if command.shortcut else ""))
             if command.checked is None:

@@ -176,7 +176,7 @@ def _first_pictures(window: MainWindow, options: argparse.Namespace) -> None:
 def _screenshot(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:
     """Show, explain, save a picture of the window; 1 if the picture couldn't be explained or saved."""
     complaints: list[str] = []
-    window.workspace.on_complaint(complaints.append)
+    window.workspace.on_complaint(lambda sentence: complaints.append(sentence) if sentence else None)
     window.workspace.on_question(lambda _, question: complaints.append(str(question)))
     try:
         width, height = (int(side) for side in options.size.lower().split("x"))

@@ -142,8 +142,12 @@ class BatchDialog(QDialog):
         if model is None:
             self.message.setText("the checkpoint is still being loaded; wait a moment")
             return
-        if not self.out.text() or not out.is_dir():
-            self.message.setText(f"there is no folder {self.out.text() or '(none chosen)'}; choose one that exists")
+        try:
+            if not self.out.text():
+                raise OSError("no folder is chosen")
+            out.mkdir(exist_ok=True)
+        except OSError as error:
+            self.message.setText(f"{self.out.text() or 'the folder'} can't be used: {error.strerror or error}")
             return
         try:
             plan = BatchPlan(

@@ -1,7 +1,7 @@
 """The left side: search, target and contrast, predicted classes, WordNet."""
 
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -50,6 +50,7 @@ class ClassesPanel(QFrame):
         self.contrast.edited.connect(self._workspace.set_contrast)
         swap = QToolButton()
         swap.setIcon(icon("swap"))
+        swap.setProperty("icon name", "swap")
         swap.setToolTip("Exchange target and contrast (Ctrl+E)")
         swap.setAccessibleName("Exchange target and contrast")
         swap.clicked.connect(self._workspace.swap)
@@ -76,6 +77,7 @@ class ClassesPanel(QFrame):
         self.tabs.setCurrentWidget(self.tree)
         fold = QToolButton()
         fold.setIcon(icon("fold"))
+        fold.setProperty("icon name", "fold")
         fold.setCheckable(True)
         fold.setChecked(True)
         fold.setToolTip("Fold chains of groups that hold the same classes")
@@ -110,6 +112,7 @@ class ClassesPanel(QFrame):
         self._typing.timeout.connect(self.apply_search)
         self.search.textChanged.connect(lambda _: self._typing.start())
         self.search.returnPressed.connect(self._enter)
+        self.search.installEventFilter(self)
         focus = QShortcut(QKeySequence.StandardKey.Find, self)
         focus.setContext(Qt.ShortcutContext.WindowShortcut)
         focus.activated.connect(self._focus_search)
@@ -172,13 +175,37 @@ class ClassesPanel(QFrame):
         classes = self.predicted.classes.rowCount()
         self._found.setVisible(bool(text))
         groups = f", {found - classes} groups" if found > classes else ""
+        if not text:
+            self.follow_target()
         self._found.setText(f"{classes} {'class' if classes == 1 else 'classes'}{groups}" if text else "")
+
+    def follow_target(self) -> None:
+        """Keep the target current in the tree, after it was changed elsewhere or a search ended."""
+        scene = self._hub.scene
+        if scene.hierarchy is None or self.search.text():
+            return
+        if key := smallest_node(scene.target, scene.hierarchy):
+            self.tree.reveal(key)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """In the search field, Down goes to what was found and Escape clears."""
+        if watched is self.search and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Escape and self.search.text():
+                self.search.clear()
+                return True
+            if event.key() == Qt.Key.Key_Down:
+                self._enter()
+                return True
+        return super().eventFilter(watched, event)
 
     def _enter(self) -> None:
         """Return in the search field: to the results, and a single class is chosen at once."""
         self.apply_search()
         view = self.tabs.currentWidget()
         view.setFocus()
+        hits = self.tree.first_hit()
+        if view is self.tree and hits is not None:
+            self.tree.reveal(hits)
         if self.predicted.classes.rowCount() == 1:
             key = self.predicted.classes.data(self.predicted.classes.index(0, 0), Qt.ItemDataRole.UserRole)
             self._workspace.set_target(Expression.of(key))

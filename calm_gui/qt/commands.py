@@ -126,8 +126,8 @@ def _classes(window: "MainWindow") -> Menu:
     workspace, panel, files = window.workspace, window.classes, window.files
     return [
         Command("swap", "&Exchange target and contrast", workspace.swap, "Ctrl+E", "swap"),
-        Command("parent", "To the &larger group", lambda: workspace.climb(up=True), "Alt+Up"),
-        Command("child", "To the &smaller group", lambda: workspace.climb(up=False), "Alt+Down"),
+        Command("parent", "To the &larger group", lambda: window.climb(up=True), "Alt+Up"),
+        Command("child", "To the &smaller group", lambda: window.climb(up=False), "Alt+Down"),
         None,
         Command("show_target", "Show the &target in the tree", panel.reveal_target, "Ctrl+G"),
         Command("show_predicted", "Show the &predicted class", panel.reveal_predicted, "Ctrl+Shift+G"),

@@ -128,6 +128,10 @@ class HierarchyModel(QAbstractItemModel):
             self.endResetModel()
         return len(hits) if hits is not None else 0
 
+    def is_hit(self, key: str) -> bool:
+        """Whether the last search found a node."""
+        return self._hits is not None and key in self._hits
+
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         self._sorting = (column, order == Qt.SortOrder.DescendingOrder)
         self.resort()

@@ -77,7 +77,11 @@ class _StepRow(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if not self._steps:
             painter.setPen(QColor(theme.muted))
-            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "no hierarchy to climb")
+            painter.drawText(
+                self.rect(),
+                int(Qt.AlignmentFlag.AlignCenter),
+                "nothing to climb: choose a target, or a checkpoint with a hierarchy",
+            )
             return
         metrics, line = painter.fontMetrics(), painter.fontMetrics().height()
         width = self._step_width()

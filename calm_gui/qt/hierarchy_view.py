@@ -111,6 +111,10 @@ class HierarchyView(QTreeView):
         self._was_searching = bool(text)
         return found
 
+    def first_hit(self) -> str | None:
+        """Key of the first node in sight that a search found, or None without a search."""
+        return next((key for index in self._in_sight() if self.nodes.is_hit(key := index.data(KEY_ROLE))), None)
+
     def reveal(self, key: str) -> None:
         """Open the tree at a node's first place and make it current, without choosing it."""
         for index in self.nodes.places(key)[:1]:

@@ -45,8 +45,9 @@ class LedgerBar(QFrame):
         check = shown.check if isinstance(shown, Map) else None
         words, mark = sentence(scene), ""
         if check is not None:
-            mark = "✓ sum" if check.passed else "✗ sum is wrong:"
-            mark += f" {check.total:.6g} = {check.expected:.6g}, error {check.error:.0e}"
+            mark = f"✓ sum {check.total:.4g}, error {check.error:.0e}"
+            if not check.passed:
+                mark = f"✗ sum {check.total:.4g} instead of {check.expected:.4g}"
         if (words, mark) == (self.sentence, self.check):
             return
         self.sentence, self.check = words, mark
@@ -68,4 +69,14 @@ class LedgerBar(QFrame):
         room = self.fontMetrics().horizontalAdvance(self.check) + 16 if self.check else 0
         words = QRect(area.left(), area.top(), area.width() - room, area.height())
         painter.setPen(QColor(theme.text))
-        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter) | int(Qt.TextFlag.TextWordWrap), self.sentence)
+        flags = int(Qt.AlignmentFlag.AlignVCenter) | int(Qt.TextFlag.TextWordWrap)
+        painter.drawText(words, flags, self._fitting(words, flags))
+
+    def _fitting(self, area: QRect, flags: int) -> str:
+        """The sentence, or as many of its words as there is room for; the tool tip has all."""
+        words = self.sentence.split(" ")
+        text = self.sentence
+        while len(words) > 1 and self.fontMetrics().boundingRect(area, flags, text).height() > area.height():
+            words.pop()
+            text = " ".join(words) + " …"
+        return text

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QUrl
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QSplitter,
     QTabWidget,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -28,7 +29,7 @@ from calm_gui.qt.file_actions import FileActions
 from calm_gui.qt.film_strip import FilmStrip
 from calm_gui.qt.hierarchy_strip import HierarchyStrip
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.icons import application_icon
+from calm_gui.qt.icons import application_icon, icon
 from calm_gui.qt.ledger_bar import LedgerBar
 from calm_gui.qt.map_canvas import Tool
 from calm_gui.qt.message_bar import MessageBar
@@ -165,6 +166,11 @@ class MainWindow(QMainWindow):
 
     # Commands
 
+    def climb(self, up: bool) -> None:
+        """Make the next larger or smaller group the target, and show it in the tree."""
+        self.workspace.climb(up)
+        self.classes.follow_target()
+
     def copy_picture(self) -> None:
         """Put the active pane on the clipboard as it is seen."""
         QGuiApplication.clipboard().setPixmap(self.panes.panes[self.workspace.state.active].canvas.grab())
@@ -212,6 +218,10 @@ class MainWindow(QMainWindow):
     def set_dark(self, on: bool) -> None:
         """Change between the light and the dark theme."""
         apply_theme(DARK if on else LIGHT)
+        drawn: list[QAction | QToolButton] = [*self.findChildren(QAction), *self.findChildren(QToolButton)]
+        for each in drawn:
+            if name := each.property("icon name"):
+                each.setIcon(icon(name))
         self._settings.set("theme", "dark" if on else "light")
         self.hub.scene_changed.emit(self.hub.scene)
 

@@ -32,7 +32,10 @@ class MessageBar(QFrame):
         self.hide()
 
     def say(self, sentence: str) -> None:
-        """Show a sentence."""
+        """Show a sentence; an empty one hides the bar."""
+        if not sentence:
+            self.hide()
+            return
         if sentence.split(" ", 1)[0].isalpha():  # a file's name keeps its own first letter
             sentence = sentence[:1].upper() + sentence[1:]
         sentence += "" if sentence.endswith((".", "?", "!")) else "."

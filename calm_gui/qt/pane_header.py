@@ -58,12 +58,18 @@ class PaneHeader(QWidget):
             painter.drawText(mark, middle | int(Qt.AlignmentFlag.AlignRight), "✓" if self.passed else "✗")
             area.setRight(mark.left() - 2)
         plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
-        room = area.width() - _GAP - bold.horizontalAdvance(self.title)
-        subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), self.subtitles[-1])
+        shortest = self.subtitles[-1]
+        if not any(c.isdigit() for c in shortest):
+            shortest = ""  # words give way to the title, numbers don't
+        left = area.width() - _GAP - plain.horizontalAdvance(shortest)
+        name = self.title.split(" — ", 1)[-1]  # what tells panes of one reading apart
+        title = next((t for t in (self.title, name) if bold.horizontalAdvance(t) <= left), name)
+        room = area.width() - _GAP - bold.horizontalAdvance(title)
+        subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), shortest)
         painter.setFont(self.font())
         painter.setPen(QColor(theme.muted))
         painter.drawText(area, middle | int(Qt.AlignmentFlag.AlignRight), subtitle)
         area.setRight(area.right() - plain.horizontalAdvance(subtitle) - _GAP)
         painter.setFont(self._bold)
         painter.setPen(QColor(theme.text))
-        painter.drawText(area, middle, bold.elidedText(self.title, Qt.TextElideMode.ElideRight, area.width()))
+        painter.drawText(area, middle, bold.elidedText(title, Qt.TextElideMode.ElideRight, area.width()))

@@ -48,7 +48,9 @@ class WinnerLegend(QWidget):
             patch.fill(QColor(*colours[shown.nodes.index(node)]))
             won = shown.winner == shown.nodes.index(node)
             share = float(shown.share[won].mean())
-            item = QListWidgetItem(QIcon(patch), f"{node.name} · {cells} cells · {number_text(mass)}")
+            item = QListWidgetItem(
+                QIcon(patch), f"{node.name} · {cells} cell{'s' if cells != 1 else ''} · {number_text(mass)}"
+            )
             item.setToolTip(
                 f"{node.name} · {node.key}\nmean p({node.name}|x,z) where it wins: {share:.2f}\n{node.gloss}"
             )

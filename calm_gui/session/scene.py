@@ -278,7 +278,7 @@ class Scene:
             return self._cached(explanation, "winner", depth, ClassSet()), f" at depth {depth}"
         target, name = self._about(pane, explanation)
         if not target:
-            raise ReadingError(f"{name} holds no class; click a class or group on the left")
+            raise ReadingError("no target is chosen; click a class or group on the left")
         if pane.reading.startswith(METHOD):
             return self._method_map(pane, target), f" — {name}"
         reading = "cam" if not isinstance(explanation, Explanation) else pane.reading

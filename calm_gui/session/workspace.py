@@ -101,6 +101,7 @@ class Workspace:
         self._told: set[tuple[str, str]] = set()
         self._pending: dict[tuple[str, str], int] = {}
         self._loading: str | None = None
+        self._stamps: dict[str, tuple[int, int]] = {}
         self._method_maps: dict[tuple[object, ...], Map | CalmError] = {}
         self._asked_methods: set[tuple[object, ...]] = set()
         self.truth = GroundTruth()
@@ -168,8 +169,9 @@ class Workspace:
             listener()
 
     def complain(self, sentence: str) -> None:
-        """Tell the user what went wrong."""
-        _log.warning(sentence)
+        """Tell the user what went wrong; an empty sentence takes the last one back."""
+        if sentence:
+            _log.warning(sentence)
         for listener in self._complaints:
             listener(sentence)
 
@@ -202,6 +204,7 @@ class Workspace:
             return
         self.failures.clear()
         self._told.clear()
+        self.complain("")
         position = keys.index(str(Path(current).absolute())) if current else 0
         self.store.update(undoable=False, pictures=tuple(keys), current=position)
         self.compute()
@@ -239,6 +242,7 @@ class Workspace:
             self._changed()
             self.compute()
 
+        self.complain("")
         self._loading = key
         self._say(f"loading {Path(path).name}")
         given = Answers(**answers)
@@ -319,6 +323,7 @@ class Workspace:
     def compute(self) -> None:
         """Ask for every explanation that is shown but not at hand, then for the next picture's."""
         wanted = self._wanted()
+        self._forget_changed({picture for picture, _ in wanted})
         for pair in [pair for pair, urgency in self._pending.items() if urgency == 0 and pair not in wanted]:
             self.runner.cancel(("explain", *pair))
             del self._pending[pair]
@@ -333,6 +338,19 @@ class Workspace:
             if pair not in self._explanations and pair not in self.failures:
                 self._submit(pair, urgency=1)
         self._compute_methods()
+
+    def _forget_changed(self, pictures: set[str]) -> None:
+        """Forget the explanations of pictures whose files aren't what they were."""
+        for picture in pictures:
+            stamp = _stamp(picture)
+            if self._stamps.setdefault(picture, stamp) != stamp:
+                self._stamps[picture] = stamp
+                for pair in [pair for pair in self._explanations if pair[0] == picture]:
+                    del self._explanations[pair]
+                self.failures = {pair: why for pair, why in self.failures.items() if pair[0] != picture}
+                self._maps.clear()
+                self._method_maps.clear()
+                self._scene = None
 
     def _compute_methods(self) -> None:
         """Ask for the maps of methods that are shown and not at hand; those that are no longer shown are stopped."""
@@ -383,7 +401,8 @@ class Workspace:
 
             model = self.models.get(checkpoint) or self._load(checkpoint, self.device, job.progress, Answers())
             job.check()
-            job.progress(f"explaining {Path(picture).name}")
+            if urgency == 0:
+                job.progress(f"explaining {Path(picture).name}")
             pixels = load_picture(picture)
             job.check()
             start = perf_counter()
@@ -659,6 +678,15 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "there is too little memory for that; close other programs or use a smaller picture"
     return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"
+
+
+def _stamp(picture: str) -> tuple[int, int]:
+    """What changes when a file is replaced; zeros where there is none."""
+    try:
+        status = Path(picture).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def _bytes_of(explanation: AnyExplanation) -> int:

@@ -461,6 +461,7 @@ def test_a_batch_writes_files_and_answers_questions(
 
 def test_a_batch_needs_a_folder(window: MainWindow, tmp_path: Path) -> None:
     dialog = BatchDialog(window.hub, Settings(None), window)
+    (tmp_path / "nowhere").write_text("a file, so no folder")
     dialog.out.setText(str(tmp_path / "nowhere"))
     dialog.run()
     assert "nowhere" in dialog.message.text()

@@ -106,7 +106,7 @@ def test_the_grid_follows_from_the_stride_or_a_forward_pass(
 def test_nan_and_infinity_end_in_words(model: LoadedModel, branch: str, value: float) -> None:
     bias = getattr(model.network.head, f"{branch}_branch").bias
     bias.data.fill_(value)
-    with pytest.raises(NumericalError, match="NaN|infinity"):
+    with pytest.raises(NumericalError, match=r"NaN|infinity"):
         model.explain(PICTURES[0])
 
 
