@@ -137,6 +137,11 @@ class Map:
         return self.check.total if self.check else float(self.values.sum(dtype=np.float64))
 
     @property
+    def method_name(self) -> str:
+        """The method that made it, where that is no reading; empty otherwise."""
+        return ""
+
+    @property
     def signed(self) -> bool:
         """Whether values below zero have a meaning."""
         return self.reading in ("counterfactual", "cam")

@@ -51,6 +51,13 @@ class MethodMap(Map):
     method: str = ""
 
     @property
+    def method_name(self) -> str:
+        """As in `calm_gui.methods.METHODS`."""
+        from calm_gui.methods import METHODS
+
+        return METHODS[self.method]
+
+    @property
     def geometry(self) -> Geometry:
         """As the explanation's, with the map's own grid."""
         height, width = self.values.shape

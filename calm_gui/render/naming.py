@@ -61,7 +61,7 @@ def map_slug(shown: Map | WinnerMap) -> str:
     """Reading and sets of a map for a file name: ``counterfactual.beagle-n02088364.vs.basset-n02088238``."""
     if isinstance(shown, WinnerMap):
         return f"winner.depth-{shown.depth}"
-    parts: list[str] = [shown.reading]
+    parts: list[str] = [_slug(shown.method_name) if shown.method_name else shown.reading]
     if shown.target is not None:
         parts.append(set_slug(shown.target, shown.explanation))
     if shown.contrast is not None:
@@ -75,7 +75,7 @@ def map_title(shown: Map | WinnerMap | None) -> tuple[str, str]:
         return "Picture", ""
     if isinstance(shown, WinnerMap):
         return f"Winner at depth {shown.depth}", f"{len(shown.legend())} groups{', some overlap' * shown.overlapping}"
-    title = _TITLES.get(shown.reading, shown.reading)
+    title = shown.method_name or _TITLES.get(shown.reading, shown.reading)
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"
     if shown.contrast is not None:

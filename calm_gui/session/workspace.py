@@ -107,6 +107,7 @@ class Workspace:
         self.truth = GroundTruth()
         self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
+        self._fresh: tuple[str, LoadedModel] | None = None  # the worker's, until the window has heard of it
         self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
         self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
         self._scene: Scene | None = None
@@ -399,7 +400,7 @@ class Workspace:
         def work(job: Job) -> "tuple[LoadedModel, AnyExplanation, float]":
             from calm_gui.model.picture import load_picture
 
-            model = self.models.get(checkpoint) or self._load(checkpoint, self.device, job.progress, Answers())
+            model = self._model_for(checkpoint, job.progress if urgency == 0 else lambda _: None)
             job.check()
             if urgency == 0:
                 job.progress(f"explaining {Path(picture).name}")
@@ -469,9 +470,19 @@ class Workspace:
         self._say("")
         self.complain(_sentence(error))
 
+    def _model_for(self, key: str, progress: Callable[[str], None]) -> "LoadedModel":
+        """A checkpoint's model, on the worker: loaded once, though jobs that wait already want it too."""
+        if model := self.models.get(key):
+            return model
+        fresh = self._fresh
+        if fresh is None or fresh[0] != key:
+            self._fresh = fresh = key, self._load(key, self.device, progress, Answers())
+        return fresh[1]
+
     def _keep_model(self, key: str, model: "LoadedModel") -> None:
         self.models[key] = model
         self.infos[key] = model.info
+        self._fresh = None
 
     def _keep_explanation(self, pair: tuple[str, str], explanation: AnyExplanation) -> None:
         if pair in self._explanations:

@@ -1,5 +1,6 @@
 """The window with a real picture: panes, ledger, undo, failures that leave things as they were."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.qt.about import about_html
+from calm_gui.qt.app import build_window
 from calm_gui.qt.cursor_line import cursor_text
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.layouts import LAYOUTS
@@ -375,3 +377,19 @@ def test_an_impossible_figure_is_told_in_the_dialog(window: MainWindow, tmp_path
     assert not dialog.save(str(tmp_path / "figure.png"))
     assert "no such colour" in dialog.message.text()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_is_loaded_once_however_many_pictures_wait(
+    qapp: object, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    window = build_window("demo", "cpu", Settings(None))
+    qtbot.addWidget(window)
+    window.show()
+    window.workspace.open_pictures(list(sample_pictures()))
+    while window.workspace.busy:  # slowly, so that the worker's next job begins before the window hears of the model
+        QApplication.processEvents()
+        time.sleep(0.05)
+    assert [m.split(" with ")[0] for m in caplog.messages if m.startswith("loaded")] == ["loaded demo.safetensors"]
+    assert "building" not in window.workspace.status
+    window.close()

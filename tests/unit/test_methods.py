@@ -12,6 +12,7 @@ from calm_gui.methods import METHODS, attribute
 from calm_gui.methods.gradients import BLUR
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
+from calm_gui.render.naming import map_slug, map_title
 
 PICTURE = calm_gui.sample_pictures()[0]
 DOGS = ClassSet(range(151, 269))
@@ -38,6 +39,10 @@ def test_fast_methods_on_both_kinds_of_checkpoint(model: LoadedModel, method: st
     shown = attribute(method, model, PICTURE, DOGS)
     assert shown.values.min() == 0.0 and shown.values.max() == 1.0
     assert shown.check is None and shown.upsampled().shape == shown.explanation.picture.shape[:2]
+    assert (
+        map_title(shown)[0] == f"{METHODS[method]} — dog"
+        and map_slug(shown) == f"{method.replace('_', '-')}.dog-n02084071"
+    )
 
 
 def test_gradient_is_the_blurred_largest_derivative(model: LoadedModel) -> None:
