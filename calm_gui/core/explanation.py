@@ -143,8 +143,8 @@ class Map:
 
     @property
     def signed(self) -> bool:
-        """Whether values below zero have a meaning."""
-        return self.reading in ("counterfactual", "cam")
+        """Whether values below zero have a meaning: those of a difference, and a class's raw scores."""
+        return self.reading == "counterfactual" or (self.reading == "cam" and self.unit == "class score")
 
     def upsampled(self, size: tuple[int, int] | None = None, nearest: bool = False) -> Float32:
         """The map over the upright picture, bilinear with half-pixel centres.

@@ -5,6 +5,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from calm_gui.core.explanation import CamExplanation
 from calm_gui.core.geometry import interpolate
 from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.hub import Hub
@@ -37,6 +38,7 @@ class _StepRow(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Steps from the class up to everything")
         self._steps: tuple[StripStep, ...] = ()
+        self._empty = ""
         self._scales: list[Scale] = []
         self._tables = ("inferno", 0.6)
         self._thumbnail = QImage()
@@ -46,6 +48,10 @@ class _StepRow(QWidget):
     def show_steps(self, scene: Scene, own_scales: bool) -> None:
         """Show a scene's steps, on the root's scale or each on its own."""
         self._steps = scene.strip
+        cam = isinstance(scene.explanation, CamExplanation)
+        self._empty = (
+            "CAM's maps don't add up over groups" if cam else "choose a target, or a checkpoint with a hierarchy"
+        )
         view = scene.state.view
         self._tables = (view.sequential, view.opacity if view.overlay else 0.0)
         explanation = scene.explanation
@@ -80,7 +86,7 @@ class _StepRow(QWidget):
             painter.drawText(
                 self.rect(),
                 int(Qt.AlignmentFlag.AlignCenter),
-                "nothing to climb: choose a target, or a checkpoint with a hierarchy",
+                f"nothing to climb: {self._empty}",
             )
             return
         metrics, line = painter.fontMetrics(), painter.fontMetrics().height()

@@ -265,6 +265,8 @@ class Scene:
         except CalmError as error:
             return PaneContent(pane, title, explanation=explanation, message=str(error))
         message = remark(shown.values) if isinstance(shown, Map) else ""
+        if isinstance(shown, Map) and shown.reading == "cam" and not shown.method_name:
+            title = "CAM"  # whatever reading the pane is set to, a CAM checkpoint has no other map
         if pane.picture is not None:
             title = Path(pane.picture).stem
         return PaneContent(pane, f"{title}{about}", self._subtitle(shown), explanation, shown, None, message)
