@@ -50,6 +50,9 @@ SUM_TOLERANCE = 1e-4
 _DENORMAL = 1e-37
 """Probabilities below this have lost digits in float32 and can't be held to a relative tolerance."""
 
+_FEW_DIGITS = 1e-30
+"""Below this, cells of a float32 joint are denormal or zero: what is divided by p(A|x) is computed anew in float64."""
+
 ClassSetLike = ClassSet | Node | int | str | Iterable[Any]
 """Whatever names a class set: an index, a wnid, a hierarchy node, a unique name, or an iterable of these."""
 
@@ -416,6 +419,14 @@ class Explanation(_Classified):
         result: Float64 = rows.sum(axis=0, dtype=np.float64)
         return result
 
+    def _rows64(self, classes: ClassSet) -> Float64:
+        """The same from raw f and a, for probabilities too small for float32."""
+        a = self.a.astype(np.float64)
+        s = np.maximum(a, 0) if self.activation == "relu" else np.logaddexp(a, 0)
+        scores = np.exp(np.subtract(self.f, self.f.max(axis=0), dtype=np.float64))
+        result: Float64 = scores[classes.indices].sum(axis=0) / scores.sum(axis=0) * (s / s.sum())
+        return result
+
     def attribution(self, target: ClassSetLike) -> Map:
         """p(A,z|x): that the class is in A and its cue lies at z (paper, equation 7 and subset attribution).
 
@@ -466,11 +477,11 @@ class Explanation(_Classified):
         Raises
         ------
         ReadingError
-            If p(A|x) is zero (an empty set, or all its rows underflow).
+            If p(A|x) is zero in float64 (an empty set, or one whose every score underflows).
         """
         a_set = self.class_set(target)
-        rows = self._rows(a_set)
         expected = self._p64(a_set)
+        rows = self._rows(a_set) if expected > _FEW_DIGITS else self._rows64(a_set)
         if not (expected > 0 and rows.any()):
             raise ReadingError("p(A|x) is 0, so where the cue of A lies given A is undefined; choose another target")
         return self._checked(rows / expected, 1.0, 1.0, reading="cue_posterior", target=a_set)
