@@ -23,7 +23,8 @@ def plot_of(command: str, results: Results) -> Figure:
     Others: bars of the score of every map.
     """
     with rc_context(DRAWING):
-        figure = Figure(figsize=(6.4, 4.0), dpi=120, layout="constrained")
+        bars = sum(len(result.get("maps", ())) for result in results.values())
+        figure = Figure(figsize=(8.0, max(4.0, 0.4 * bars + 1.2)), dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         if command == "accuracy":
@@ -57,6 +58,11 @@ def _reliability(axes: Any, results: Results) -> None:
     axes.legend()
 
 
+def _label(text: str) -> str:
+    """Of at most 40 letters, so that long names leave room for the bars."""
+    return text if len(text) <= 40 else f"{text[:15]}…{text[-24:]}"
+
+
 def _curves(axes: Any, results: Results) -> None:
     for name, result in results.items():
         for shown, curve in result["maps"].items():
@@ -80,7 +86,7 @@ def _bars(axes: Any, command: str, results: Results) -> None:
         return float(shown)
 
     bars = {f"{n}: {m}": value(shown) for n, result in results.items() for m, shown in result["maps"].items()}
-    axes.barh(list(bars), list(bars.values()))
+    axes.barh(range(len(bars)), list(bars.values()), tick_label=[_label(name) for name in bars])
     axes.invert_yaxis()
     if command == "axioms":
         axes.set_xscale("log")
