@@ -200,6 +200,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # five minutes on idle cores; other tests run beside it
 def test_two_thousand_random_actions(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> None:
     window.workspace.open_pictures(sample_pictures()[:4])
     settle()
