@@ -103,8 +103,26 @@ class SumCheck:
         return self.error <= SUM_TOLERANCE
 
 
+class _Shown:
+    """What maps of every kind do in the same way: be saved, be plotted, show themselves in a notebook."""
+
+    explanation: Any
+
+    def save(self, path: str) -> None:
+        """Write the map to an `.npz` file, and `<name>.json` that says what it is; see `calm_gui.render.arrays`."""
+        self.explanation.present().save_map(self, path)
+
+    def plot(self, axes: Any, **options: Any) -> None:
+        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
+        self.explanation.present().plot(axes, self, **options)
+
+    def _repr_png_(self) -> bytes | None:
+        presenter = self.explanation.presenter
+        return presenter.png(self.explanation, [self]) if presenter else None
+
+
 @dataclass(frozen=True, eq=False)
-class Map:
+class Map(_Shown):
     """The answer to one reading, on the native grid.
 
     Attributes
@@ -176,21 +194,9 @@ class Map:
             result[:, (x < seen.x0) | (x >= seen.x1)] = np.nan
         return result
 
-    def save(self, path: str) -> None:
-        """Write the map to an `.npz` file, and `<name>.json` that says what it is; see `calm_gui.render.arrays`."""
-        self.explanation.present().save_map(self, path)
-
-    def plot(self, axes: Any, **options: Any) -> None:
-        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
-        self.explanation.present().plot(axes, self, **options)
-
-    def _repr_png_(self) -> bytes | None:
-        presenter = self.explanation.presenter
-        return presenter.png(self.explanation, [self]) if presenter else None
-
 
 @dataclass(frozen=True, eq=False)
-class WinnerMap:
+class WinnerMap(_Shown):
     """At each cell the node, of one depth, with the largest p(node,z|x).
 
     Attributes
@@ -219,18 +225,6 @@ class WinnerMap:
     def geometry(self) -> Geometry:
         """How the grid lies on the picture."""
         return self.explanation.geometry
-
-    def save(self, path: str) -> None:
-        """Write the map to an `.npz` file, and `<name>.json` that says what it is."""
-        self.explanation.present().save_map(self, path)
-
-    def plot(self, axes: Any, **options: Any) -> None:
-        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
-        self.explanation.present().plot(axes, self, **options)
-
-    def _repr_png_(self) -> bytes | None:
-        presenter = self.explanation.presenter
-        return presenter.png(self.explanation, [self]) if presenter else None
 
     def legend(self) -> list[tuple[Node, int, float]]:
         """Nodes that win somewhere, with their number of cells and the mass they win there, largest mass first."""
@@ -395,13 +389,17 @@ class Explanation(_Classified):
     @cached_property
     def class_probabilities(self) -> Float64:
         """p(y|x) of every class, (C,), in float64 from raw f and a alone: what the sum check compares with."""
+        scores, weights = self._raw64()
+        result: Float64 = scores.reshape(len(self.classes), -1) @ weights.ravel()
+        return result
+
+    def _raw64(self) -> tuple[Float64, Float64]:
+        """Two factors of the joint in float64: (C,H,W), exp of f less each cell's largest; and the rest, (H,W)."""
         a = self.a.astype(np.float64)
         s = np.maximum(a, 0) if self.activation == "relu" else np.logaddexp(a, 0)
-        # Log-sum-exp with the largest score of each cell taken out, as matrix times vector.
         scores = np.subtract(self.f, self.f.max(axis=0), dtype=np.float64)
         np.exp(scores, out=scores)
-        result: Float64 = scores.reshape(len(self.classes), -1) @ (s / s.sum() / scores.sum(axis=0)).ravel()
-        return result
+        return scores, s / s.sum() / scores.sum(axis=0)
 
     def _p64(self, classes: ClassSet) -> float:
         return float(self.class_probabilities[classes.indices].sum())
@@ -421,10 +419,8 @@ class Explanation(_Classified):
 
     def _rows64(self, classes: ClassSet) -> Float64:
         """The same from raw f and a, for probabilities too small for float32."""
-        a = self.a.astype(np.float64)
-        s = np.maximum(a, 0) if self.activation == "relu" else np.logaddexp(a, 0)
-        scores = np.exp(np.subtract(self.f, self.f.max(axis=0), dtype=np.float64))
-        result: Float64 = scores[classes.indices].sum(axis=0) / scores.sum(axis=0) * (s / s.sum())
+        scores, weights = self._raw64()
+        result: Float64 = scores[classes.indices].sum(axis=0) * weights
         return result
 
     def attribution(self, target: ClassSetLike) -> Map:

@@ -1,13 +1,10 @@
 """The report and the page of results: what stands in them, and that they go on where they were."""
 
-import csv
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
-from tiny_checkpoint import write_tiny_checkpoint
+from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
 from calm_training import report
@@ -18,15 +15,7 @@ from calm_training.tables import PAPER_WSOL, table_of
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("set")
-    generator = np.random.default_rng(0)
-    with (root / "index.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["file", "class_index", "width", "height", "boxes"])
-        for i in range(3):
-            pixels = generator.integers(0, 255, (6, 8, 3), dtype=np.uint8)
-            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
-            writer.writerow([f"{i}.png", i % 6, 96, 72, "10 10 50 60"])
+    root = write_tiny_set(tmp_path_factory.mktemp("set"), 3, boxes="10 10 50 60")
     for method in ("calm-em", "cam"):
         write_tiny_checkpoint(root / f"{method}.safetensors", method)
     return root

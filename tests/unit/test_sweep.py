@@ -1,13 +1,10 @@
 """Interrupted evaluations go on, and give what an uninterrupted one gives."""
 
-import csv
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
-from tiny_checkpoint import write_tiny_checkpoint
+from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import DataError
@@ -23,15 +20,7 @@ from calm_training.sweep import SweepOptions
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Seven pictures with boxes and masks, and two checkpoints."""
-    root = tmp_path_factory.mktemp("set")
-    generator = np.random.default_rng(0)
-    with (root / "index.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["file", "class_index", "width", "height", "boxes"])
-        for i in range(7):
-            pixels = generator.integers(0, 255, (6, 8, 3), dtype=np.uint8)
-            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
-            writer.writerow([f"{i}.png", i % 6, 96, 72, "10 10 50 60;0 0 20 20"])
+    root = write_tiny_set(tmp_path_factory.mktemp("set"), 7)
     for method in ("calm-em", "cam"):
         write_tiny_checkpoint(root / f"{method}.safetensors", method)
     return root

@@ -1,6 +1,5 @@
 """Batch maps against the library's readings, and the evaluation command on a small set."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tiny_checkpoint import write_tiny_set
 
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.core.hierarchy import Hierarchy
@@ -66,15 +66,7 @@ def checkpoint(path: Path, method: str, classes: ClassTable = CLASSES, hierarchy
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six pictures with boxes, and the two checkpoints."""
-    root = tmp_path_factory.mktemp("set")
-    generator = np.random.default_rng(0)
-    with (root / "index.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["file", "class_index", "width", "height", "boxes"])
-        for i in range(6):
-            pixels = generator.integers(0, 255, (9, 12, 3), dtype=np.uint8)
-            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
-            writer.writerow([f"{i}.png", i % 4, 96, 72, "10 10 50 60;0 0 20 20"])
+    root = write_tiny_set(tmp_path_factory.mktemp("set"), 6, classes=4, grain=(9, 12))
     for method in ("calm-em", "cam"):
         checkpoint(root / f"{method}.safetensors", method)
     return root

@@ -1,8 +1,11 @@
 """A real checkpoint file, small and with random weights, for tests that need a network but no knowledge."""
 
+import csv
 from pathlib import Path
 
+import numpy as np
 import torch
+from PIL import Image
 from synthetic import CLASSES, HIERARCHY
 
 from calm_gui.model.checkpoint import CheckpointInfo, InputSpec, build_network, save_checkpoint
@@ -27,3 +30,18 @@ def write_tiny_checkpoint(path: Path, method: str = "calm-em", size: int = 96) -
         network.head.class_branch.weight *= 40  # so that classes differ from cell to cell
     save_checkpoint(path, network, info)
     return path
+
+
+def write_tiny_set(
+    root: Path, count: int, classes: int = 6, grain: tuple[int, int] = (6, 8), boxes: str = "10 10 50 60;0 0 20 20"
+) -> Path:
+    """Pictures of coloured noise with their ``index.csv``: classes in turn, the same boxes for each."""
+    generator = np.random.default_rng(0)
+    with (root / "index.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file", "class_index", "width", "height", "boxes"])
+        for i in range(count):
+            pixels = generator.integers(0, 255, (*grain, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((96, 72)).save(root / f"{i}.png")
+            writer.writerow([f"{i}.png", i % classes, 96, 72, boxes])
+    return root
