@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -108,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `calm-explain`; returns its exit status."""
     parser = build_parser()
     options = parser.parse_args(argv)
+    missing = _missing_folders(options.out)
     try:
         if options.remake:
             return _remake(options)
@@ -122,6 +124,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read stdout has gone; Python would complain once more while closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SOME_FAILED
+    finally:
+        for folder in missing:  # made for nothing, if they are empty
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _missing_folders(out: str | None) -> list[Path]:
+    """Folders that are made if `out` is, deepest first."""
+    try:
+        return [folder for folder in (Path(out), *Path(out).parents) if not folder.exists()] if out else []
+    except (OSError, ValueError):
+        return []  # making them will say what is wrong
 
 
 def _load(name: str, options: argparse.Namespace) -> "LoadedModel":

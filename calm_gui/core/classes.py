@@ -15,6 +15,8 @@ __all__ = ["ClassInfo", "ClassSet", "ClassTable", "fold_text"]
 
 def fold_text(text: str) -> str:
     """Text as search compares it: case, accents, and `_` against blank make no difference."""
+    if text.isascii():  # nothing to decompose; thousands of these are folded at the first search
+        return text.casefold().replace("_", " ").strip()
     decomposed = unicodedata.normalize("NFKD", text.casefold().replace("_", " "))
     return "".join(c for c in decomposed if not unicodedata.combining(c)).strip()
 

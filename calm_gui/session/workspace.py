@@ -4,6 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -422,6 +423,8 @@ class Workspace:
         def done(result: "tuple[LoadedModel, AnyExplanation, float]") -> None:
             self._pending.pop(pair, None)
             model, explanation, duration = result
+            if self.forward_ms is None:
+                self._import_ahead()
             self._keep_model(checkpoint, model)
             if short_of_memory and self.device != "cpu":
                 self.device = "cpu"
@@ -469,6 +472,12 @@ class Workspace:
         self._changed()
         self._say("")
         self.complain(_sentence(error))
+
+    def _import_ahead(self) -> None:
+        """Import on the worker what the first threshold would otherwise wait for: a sixth of a second."""
+        self.runner.submit(
+            Job("import", lambda _: import_module("scipy.ndimage"), lambda _: None, lambda _: None, urgency=9)
+        )
 
     def _model_for(self, key: str, progress: Callable[[str], None]) -> "LoadedModel":
         """A checkpoint's model, on the worker: loaded once, though jobs that wait already want it too."""

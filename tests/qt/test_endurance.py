@@ -94,11 +94,14 @@ def actions(window: MainWindow) -> dict[str, Callable[[], object]]:
 
 
 def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
-    for action in actions(window).values():  # once to warm up caches, colour maps and fonts
-        cpu_seconds(action)
-    window.workspace.store.undo()
-    blocked = {name: cpu_seconds(action) for name, action in actions(window).items()}
+    rounds = []
+    for _ in range(4):
+        rounds.append({name: cpu_seconds(action) for name, action in actions(window).items()})
+        window.workspace.store.undo()
     window.classes.tree.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    # The first time fills caches of colours, fonts and texts. Of the others the least: what runs beside us only adds.
+    assert max(rounds[0].values()) < 2 * MOST_BLOCKED, rounds[0]
+    blocked = {name: min(one[name] for one in rounds[1:]) for name in rounds[0]}
     assert max(blocked.values()) < MOST_BLOCKED, blocked
 
 

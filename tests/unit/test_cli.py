@@ -143,6 +143,17 @@ def test_unusable_arguments_are_status_two_and_one_sentence(checkpoint, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"), [([str(SAMPLE), "--target", "flying pig"], 2), (["gone.jpg"], 1), ([__file__], 1)]
+)
+def test_a_folder_that_got_nothing_is_not_left_behind(checkpoint, tmp_path, arguments, status):
+    (tmp_path / "mine").mkdir()
+    for folder in ("new/deeper", "mine"):
+        out = ["--out", str(tmp_path / folder), "--checkpoint", checkpoint, "--quiet"]
+        assert main([*arguments, *out]) == status
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
+
+
 def test_argparses_own_errors_are_status_two(capsys):
     with pytest.raises(SystemExit) as caught:
         main(["--reading", "nonsense"])
