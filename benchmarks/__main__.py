@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row, yardstick
 
-GROUPS = ("window", "scaled", "model", "peers", "start", "training")
+GROUPS = ("window", "scaled", "model", "peers", "start", "training", "batch")
 
 
 def rows_of(group: str) -> list[Row]:
@@ -33,6 +33,10 @@ def rows_of(group: str) -> list[Row]:
         from benchmarks.model import peer_rows
 
         return peer_rows()
+    if group == "batch":
+        from benchmarks.batch import batch_rows
+
+        return batch_rows()
     if group == "training":
         from benchmarks.training import training_rows
 
