@@ -14,6 +14,8 @@ from calm_gui.session.scene import Scene
 __all__ = ["Chip", "ChipRow"]
 
 _MOST_CHIPS = 8
+_MOST_NAMED = 30
+"""Terms without a chip that the tooltip of the last one names."""
 
 
 class Chip(QWidget):
@@ -125,7 +127,7 @@ class ChipRow(QWidget):
         classes = scene.target if self._role == "target" else scene.contrast
         p = scene.probability(classes) if classes else None
         self._probability.setText(probability_text(p) if p is not None else "")
-        texts = [self._text(scene, expression, i) for i in range(len(expression.terms))]
+        texts = [self._text(scene, expression, i) for i in range(min(len(expression.terms), _MOST_CHIPS + _MOST_NAMED))]
         if expression != self._expression or texts != self._texts:
             self._expression, self._texts = expression, texts
             self._fill(expression, texts)
@@ -145,10 +147,11 @@ class ChipRow(QWidget):
         return f"{sign}{name}" + (f" · {size} classes" if size > 1 else "")
 
     def _fill(self, expression: Expression, texts: list[str]) -> None:
-        tips = [f"{text}\n{term.key}" for text, term in zip(texts, expression.terms, strict=True)]
-        labels = [(text, tip, True) for text, tip in zip(texts, tips, strict=True)][:_MOST_CHIPS]
-        if len(texts) > _MOST_CHIPS:
-            labels.append((f"{len(texts) - _MOST_CHIPS} more", "\n".join(texts), False))
+        chips = zip(texts[:_MOST_CHIPS], expression.terms, strict=False)
+        labels = [(text, f"{text}\n{term.key}", True) for text, term in chips]
+        if more := len(expression.terms) - len(labels):
+            named = texts[_MOST_CHIPS:]
+            labels.append((f"{more} more", "\n".join([*named, "…"] if len(named) < more else named), False))
         while len(self._shown) < len(labels):
             chip, position = Chip(self._role), len(self._shown)
             chip.removed.connect(lambda at=position: self._remove(at))

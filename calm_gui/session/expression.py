@@ -11,7 +11,16 @@ from calm_gui.core.explanation import AnyExplanation, resolve
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import ClassLookupError
 
-__all__ = ["SPECIAL", "Expression", "Term", "class_key", "evaluate", "smallest_node", "term_name"]
+__all__ = [
+    "SPECIAL",
+    "Expression",
+    "Term",
+    "class_key",
+    "evaluate",
+    "shortest_expression",
+    "smallest_node",
+    "term_name",
+]
 
 SPECIAL = {
     "@predicted": "predicted class",
@@ -103,11 +112,11 @@ def evaluate(
     ClassLookupError
         If a key names nothing in this checkpoint.
     """
-    chosen = ClassSet()
+    chosen: set[int] = set()
     for term in expression.terms:
         classes_of_term = _evaluate_key(term.key, classes, hierarchy, explanation, target or ClassSet())
-        chosen = chosen | classes_of_term if term.sign == "+" else chosen - classes_of_term
-    return chosen
+        (chosen.update if term.sign == "+" else chosen.difference_update)(classes_of_term)
+    return ClassSet(chosen)
 
 
 def _evaluate_key(
@@ -161,6 +170,38 @@ def smallest_node(classes: ClassSet, hierarchy: Hierarchy) -> str | None:
     ]
     best = min(holders, key=lambda node: (len(node.classes), -node.depth, node.key), default=None)
     return best.key if best else None
+
+
+def shortest_expression(wanted: ClassSet, classes: ClassTable, hierarchy: Hierarchy | None) -> Expression:
+    """A set in few terms: whole nodes and single classes, or the smallest node around it without some of them.
+
+    Few, not always fewest: the largest node that fits is taken first.
+
+    Parameters
+    ----------
+    wanted : ClassSet
+    classes, hierarchy
+        Of the checkpoint that the set belongs to.
+    """
+    inside = Expression.of(*_cover(wanted, classes, hierarchy))
+    home = smallest_node(wanted, hierarchy) if hierarchy is not None else None
+    if hierarchy is None or home is None:
+        return inside
+    missing = _cover(hierarchy[home].classes - wanted, classes, hierarchy)
+    if 1 + len(missing) >= len(inside.terms):
+        return inside
+    return Expression((Term(home), *(Term(key, "-") for key in missing)))
+
+
+def _cover(wanted: ClassSet, classes: ClassTable, hierarchy: Hierarchy | None) -> list[str]:
+    """Keys of nodes and classes that are together exactly a set, the largest first."""
+    left, keys = set(wanted), []
+    nodes = [node for node in (hierarchy or {}).values() if 1 < len(node.classes) <= len(wanted)]
+    for node in sorted(nodes, key=lambda node: (-len(node.classes), -node.depth, node.key)):
+        if node.classes <= wanted and not left.isdisjoint(node.classes):
+            keys.append(node.key)
+            left.difference_update(node.classes)
+    return [*keys, *(class_key(index, classes) for index in sorted(left))]
 
 
 def term_name(term: Term, classes: ClassTable, hierarchy: Hierarchy | None) -> str:

@@ -24,6 +24,9 @@ from calm_gui.session.state import METHOD, Pane, RegionShape, State, Threshold
 
 __all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
 
+_MOST_TERMS = 6
+"""Terms of a set that its name tells."""
+
 _TITLE = {
     "attribution": "Attribution",
     "saliency": "Saliency",
@@ -181,9 +184,13 @@ class Scene:
         table, hierarchy = (
             (explanation.classes, explanation.hierarchy) if explanation else (info.classes, info.hierarchy)
         )
-        against = ClassSet()
-        if expression is not self.state.selection.target:
-            against = evaluate(self.state.selection.target, table, hierarchy, explanation)
+        target = self.state.selection.target
+        if expression is target:
+            against = ClassSet()
+        elif explanation is self.explanation:
+            against = self.target
+        else:
+            against = evaluate(target, table, hierarchy, explanation)
         return evaluate(expression, table, hierarchy, explanation, against)
 
     def probability(self, classes: ClassSet) -> float | None:
@@ -193,15 +200,18 @@ class Scene:
         return float(self.class_probabilities[classes.indices].sum())
 
     def name(self, expression: Expression) -> str:
-        """What an expression is called: its own name, or its terms'."""
+        """What an expression is called: its own name, or its terms'; of many terms the first few and their number."""
         if expression.name:
             return expression.name
         if not expression:
             return "nothing"
         parts: list[str] = []
-        for term in expression.terms:
+        shown = expression.terms[:_MOST_TERMS] if len(expression.terms) > _MOST_TERMS + 1 else expression.terms
+        for term in shown:
             text = self._dynamic_name(term.key) or self._term_name(expression, term)
             parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text)
+        if more := len(expression.terms) - len(shown):
+            parts.append(f"and {more} more")
         return " ".join(parts)
 
     def _term_name(self, expression: Expression, term: object) -> str:

@@ -16,7 +16,7 @@ from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, Pictu
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
-from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.expression import Expression, Term, class_key, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.persistence import load_session, save_session
@@ -530,8 +530,15 @@ class Workspace:
         target = self.state.selection.target
         if target.terms and target.terms[0].key.startswith("@") and len(target.terms) == 1:
             # A set that follows the picture is pinned before it's edited.
-            target = Expression.of(*(class_key(i, scene.classes) for i in scene.target))
-        self.set_target(target.excluding(key) if classes <= scene.target else target.including(key))
+            target = shortest_expression(scene.target, scene.classes, scene.hierarchy)
+        kept = Expression(tuple(term for term in target.terms if term.key != key))
+        if classes <= scene.target:
+            target = target.excluding(key)
+            if scene._set(target) & classes:  # other terms hold some of it too
+                target = Expression((*kept.terms, Term(key, "-")))
+        else:
+            target = kept if classes <= scene._set(kept) else target.including(key)
+        self.set_target(target)
 
     def swap(self) -> None:
         """Exchange target and contrast, as they are now."""
@@ -544,9 +551,7 @@ class Workspace:
         if not any(term.key in ("@runner-up", "@rest", "@siblings") for term in expression.terms):
             return expression
         classes = self.scene._set(expression)
-        if node := self.scene.node_of_set.get(classes):
-            return Expression.of(node.key)
-        return Expression.of(*(class_key(i, self.scene.classes) for i in classes))
+        return shortest_expression(classes, self.scene.classes, self.scene.hierarchy)
 
     def climb(self, up: bool) -> None:
         """Make the next larger (or smaller) step of the hierarchy strip the target."""

@@ -1,5 +1,7 @@
 """The WordNet tree: ticks, folding, search, sort, mouse and keys."""
 
+from time import perf_counter
+
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
@@ -10,6 +12,7 @@ from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
 from calm_gui.qt.hierarchy_view import HierarchyView
 from calm_gui.qt.main_window import MainWindow
+from calm_gui.session.expression import Expression, class_key
 
 CANINE, DOG, AFGHAN = "n02083346", "n02084071", "n02088094"
 
@@ -98,6 +101,39 @@ def test_ticks_are_derived_from_the_set(window: MainWindow, hierarchy: Hierarchy
             else Qt.CheckState.PartiallyChecked
         )
         assert index.data(Qt.ItemDataRole.CheckStateRole) == expected
+
+
+def test_a_tick_beside_everything_else_takes_no_longer_than_another(window: MainWindow, hierarchy: Hierarchy) -> None:
+    workspace = window.workspace
+    workspace.set_target(Expression.of("@rest"))
+    before = window.hub.scene.target
+    assert len(before) == 1000
+    start = perf_counter()
+    workspace.toggle(DOG)
+    assert perf_counter() - start < 1.0  # it took two minutes when 1,000 classes became 1,000 terms
+    assert window.hub.scene.target == before - hierarchy[DOG].classes
+    assert len(workspace.state.selection.target.terms) < 5
+    workspace.toggle(DOG)
+    assert window.hub.scene.target == before
+
+
+def test_a_set_of_many_terms_is_told_in_few_words(window: MainWindow) -> None:
+    classes = window.hub.scene.classes
+    start = perf_counter()
+    window.workspace.set_target(Expression.of(*(class_key(index, classes) for index in range(0, 1000, 2))))
+    assert perf_counter() - start < 1.0
+    assert window.hub.scene.name(window.workspace.state.selection.target).endswith("and 494 more")
+    assert window.hub.scene.target == ClassSet(range(0, 1000, 2))
+
+
+def test_unticking_takes_all_of_a_node_whatever_else_holds_it(window: MainWindow, hierarchy: Hierarchy) -> None:
+    node = next(node for node in hierarchy.values() if len(node.parents) == 2 and len(node.classes) == 1)
+    first, second = node.parents
+    window.workspace.set_target(Expression.of(first, second))
+    window.workspace.toggle(first)
+    assert not window.hub.scene.target & hierarchy[first].classes
+    window.workspace.toggle(first)
+    assert window.hub.scene.target == hierarchy[first].classes | hierarchy[second].classes
 
 
 def test_probabilities_are_those_of_the_class_sets(window: MainWindow, hierarchy: Hierarchy) -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import calm_resources
@@ -13,7 +14,7 @@ from calm_gui.errors import ClassLookupError, DataError, ExportError, HierarchyE
 from calm_gui.model.class_matching import match_classes, matched_hierarchy
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.session.annotation import Annotation
-from calm_gui.session.expression import Expression, Term, evaluate, smallest_node
+from calm_gui.session.expression import Expression, Term, evaluate, shortest_expression, smallest_node
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.state import Pane, RegionShape, Selection, State, Threshold, View
 from calm_gui.session.store import Store
@@ -87,6 +88,34 @@ def test_smallest_node_holds_the_set(small: Hierarchy) -> None:
     assert smallest_node(ClassSet([0, 2]), small) == "animal"
     assert smallest_node(ClassSet([0, 3]), small) == "all"
     assert smallest_node(ClassSet(), small) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "terms"),
+    [
+        ({0, 1}, "+pet"),
+        ({0, 1, 3}, "+pet +#3"),
+        ({0, 2, 3}, "+all -#1"),
+        ({2}, "+#2"),
+        (set(), ""),
+        ({0, 2}, "+#0 +#2"),
+    ],
+)
+def test_a_set_is_told_in_few_terms(small: Hierarchy, wanted: set[int], terms: str) -> None:
+    told = shortest_expression(ClassSet(wanted), CLASSES, small)
+    assert " ".join(term.sign + term.key for term in told.terms) == terms
+    assert evaluate(told, CLASSES, small) == ClassSet(wanted)
+
+
+def test_any_set_of_imagenet_is_told_exactly(imagenet: tuple[ClassTable, Hierarchy]) -> None:
+    classes, hierarchy = imagenet
+    random = np.random.default_rng(0)
+    for size in (1, 2, 30, 500, 970, 1000):
+        wanted = ClassSet(random.choice(1000, size, replace=False))
+        assert evaluate(shortest_expression(wanted, classes, hierarchy), classes, hierarchy) == wanted
+        assert evaluate(shortest_expression(wanted, classes, None), classes, None) == wanted
+    dogs = hierarchy["n02084071"].classes
+    assert len(shortest_expression(dogs.complement(1000), classes, hierarchy).terms) == 2
 
 
 # Store
