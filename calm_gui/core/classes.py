@@ -62,7 +62,7 @@ class ClassSet:
     __slots__ = ("__dict__", "_indices")
 
     def __init__(self, indices: Iterable[int] = ()) -> None:
-        self._indices = frozenset(int(i) for i in indices)
+        self._indices = frozenset(map(int, indices))
         if self._indices and min(self._indices) < 0:
             raise ClassLookupError(f"class indices start at 0, got {min(self._indices)}")
 

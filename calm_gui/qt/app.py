@@ -25,7 +25,7 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
-from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.expression import Expression, shortest_expression
 from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def _load(path: str, device: str, progress: Callable[[str], None], answers: Answ
 
 def build_window(checkpoint: str = "demo", device: str = "auto", settings: Settings | None = None) -> MainWindow:
     """A window with nothing open yet."""
+    application = make_application()
+    sheet = application.styleSheet()
+    application.setStyleSheet("")  # or each widget is styled again whenever it's put into another
     gc.disable()  # thousands of nodes and widgets are made, none of them garbage
     try:
         workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
@@ -81,6 +84,7 @@ def build_window(checkpoint: str = "demo", device: str = "auto", settings: Setti
         return window
     finally:
         gc.enable()
+        application.setStyleSheet(sheet)
 
 
 def _choose(window: MainWindow, options: argparse.Namespace) -> None:
@@ -95,12 +99,9 @@ def _choose(window: MainWindow, options: argparse.Namespace) -> None:
                 workspace.complain(str(error))
                 continue
             if scene.hierarchy is not None and text in scene.hierarchy:
-                keys = [text]
-            elif node := scene.node_of_set.get(classes):
-                keys = [node.key]
+                setter(Expression.of(text))
             else:
-                keys = [class_key(i, scene.classes) for i in classes]
-            setter(Expression.of(*keys))
+                setter(shortest_expression(classes, scene.classes, scene.hierarchy))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.about import AboutDialog
 from calm_gui.qt.actions import Command
 from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.pane_widget import READING_NAMES
@@ -34,7 +33,7 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
         "&Help": [
             Command("keys", "&Keys…", window.show_keys, "F1"),
             Command("report", "&Report a problem…", window.report_problem),
-            Command("about", "&About calm-gui", lambda: window.files.run(AboutDialog(window))),
+            Command("about", "&About calm-gui", window.show_about),
         ],
     }
 

@@ -261,6 +261,12 @@ class MainWindow(QMainWindow):
 
         self.files.run(MatchingDialog(self.hub, self))
 
+    def show_about(self) -> None:
+        """Show versions, licences and whose pictures the samples are."""
+        from calm_gui.qt.about import AboutDialog
+
+        self.files.run(AboutDialog(self))
+
     def show_keys(self) -> None:
         """Show all keys, and let them be changed."""
         from calm_gui.qt.keys_dialog import KeysDialog
