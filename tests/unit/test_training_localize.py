@@ -186,3 +186,33 @@ def test_cues_of_a_checkpoint_on_the_pairs_that_are_there(shared, tmp_path, meth
     (scores,) = result["maps"].values()
     assert 0 < scores["mean"] < 1
     assert scores["mean"] == scores["mPxAP"][2]
+
+
+@pytest.mark.shared
+def test_interrupted_cues_go_on_to_the_same_results(shared, tmp_path, monkeypatch, capsys):
+    names = ("009.Brewer_Blackbird", "010.Red_winged_Blackbird")
+    classes = ClassTable(ClassInfo(i, name) for i, name in enumerate(names))
+    path = checkpoint(tmp_path / "cub.safetensors", "calm-em", classes, None)
+    birds = shared / "data/cub/CUB_200_2011"
+    command = ["cues", "--checkpoint", str(path), "--data", str(birds), "--quiet", "--device", "cpu", "--out"]
+    assert main([*command, str(tmp_path / "whole.json")]) == 0
+
+    passes, original = 0, LoadedModel.raw
+
+    def raw(self, inputs):
+        nonlocal passes
+        passes += 1
+        if passes == 7:
+            raise KeyboardInterrupt
+        return original(self, inputs)
+
+    monkeypatch.setattr(LoadedModel, "raw", raw)
+    broken = tmp_path / "broken.json"
+    assert main([*command, str(broken)]) == 130
+    done = len((tmp_path / "broken.json.journal").read_text().splitlines()) - 1
+    assert 0 < done < 7
+    passes = 8
+    assert main([*command, str(broken), "--resume"]) == 0
+    assert passes > 8
+    assert broken.read_bytes() == (tmp_path / "whole.json").read_bytes()
+    capsys.readouterr()

@@ -35,11 +35,13 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
     boxes, masks = data / "imagenet-val-boxes", data / "masks"
     others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
+    slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
         Part(Evaluation("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
         Part(Evaluation("masks", masks), CHECKPOINTS, "masks"),
         Part(Evaluation("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
         Part(Evaluation("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
+        Part(Evaluation("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
         Part(Evaluation("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
         Part(Evaluation("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
     ]
