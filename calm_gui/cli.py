@@ -361,9 +361,14 @@ class _Run:
         return [str(path) for path in write_summary(self._rows, self.out / name)]
 
     def _matches(self) -> list[dict[str, Any]] | None:
-        from calm_gui.session.question import matching
+        from calm_gui.session.question import matching, what_is_empty
 
-        return [dict(row) for row in matching(self._rows, self.options.where)] if self.options.where else None
+        if not self.options.where:
+            return None
+        matches = matching(self._rows, self.options.where)
+        if empty := what_is_empty(self._rows, self.options.where):
+            print(f"calm-explain: {empty}", file=sys.stderr)
+        return [dict(row) for row in matches]
 
     def _write_sheet(self, matches: list[dict[str, Any]] | None) -> str:
         from calm_gui.render.description import describe_pictures

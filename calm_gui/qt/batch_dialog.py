@@ -210,7 +210,7 @@ class BatchDialog(QDialog):
 
     def ask(self) -> None:
         """Open the pictures that the question is true of as the film strip."""
-        from calm_gui.session.question import matching
+        from calm_gui.session.question import matching, what_is_empty
 
         rows = [row for result in self.results for row in result.rows]
         if not rows:
@@ -221,9 +221,10 @@ class BatchDialog(QDialog):
         except CalmError as error:
             self.message.setText(str(error))
             return
-        names = {row["file"] for row in found}
-        paths = [result.path for result in self.results if any(row["file"] in names for row in result.rows)]
-        self.message.setText(f"{len(paths)} of {len(self.results)} pictures")
+        ids = {id(row) for row in found}
+        paths = [result.path for result in self.results if any(id(row) in ids for row in result.rows)]
+        empty = what_is_empty(rows, self.question.text())
+        self.message.setText(f"{len(paths)} of {len(self.results)} pictures" + (f"; {empty}" if empty else ""))
         if paths:
             self._workspace.open_pictures(paths)
 

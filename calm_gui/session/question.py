@@ -7,7 +7,7 @@ from typing import Any
 
 from calm_gui.errors import DataError
 
-__all__ = ["matching", "parse_question"]
+__all__ = ["matching", "parse_question", "what_is_empty"]
 
 Row = Mapping[str, Any]
 
@@ -77,6 +77,14 @@ def matching(rows: Iterable[Row], text: str) -> list[Row]:
         return []
     test = parse_question(text, rows[0])
     return [row for row in rows if test(row)]
+
+
+def what_is_empty(rows: Iterable[Row], text: str) -> str:
+    """Which columns of a question have no value in how many rows, in words: without one a row can't match."""
+    rows = list(rows)
+    named = {node.id: None for node in ast.walk(ast.parse(text.strip(), mode="eval")) if isinstance(node, ast.Name)}
+    empty = {name: sum(row.get(name) in (None, "") for row in rows) for name in named}
+    return ", ".join(f"{name} is empty in {number} of {len(rows)} rows" for name, number in empty.items() if number)
 
 
 def _check(node: ast.expr, text: str, columns: tuple[str, ...], inside: bool = False) -> None:

@@ -454,6 +454,9 @@ def test_a_batch_writes_files_and_answers_questions(
     dialog.ask()
     settle()
     assert [Path(p).name for p in window.workspace.state.pictures] == [Path(best["file"]).name]
+    dialog.question.setText("share_in_box < 0.5")
+    dialog.ask()
+    assert dialog.message.text().startswith("0 of 3 pictures; share_in_box is empty in 2 of 2 rows")
     dialog.question.setText("__import__('os')")
     dialog.ask()
     assert dialog.message.text()

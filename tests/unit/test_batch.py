@@ -25,7 +25,7 @@ from calm_gui.session.batch import (
     summary_row,
     write_summary,
 )
-from calm_gui.session.question import matching, parse_question
+from calm_gui.session.question import matching, parse_question, what_is_empty
 from calm_gui.session.request import Request, parse_set
 from calm_gui.session.truth import GroundTruth
 
@@ -284,6 +284,12 @@ def test_questions(question, files):
 def test_anything_but_a_question_is_refused(question):
     with pytest.raises(DataError):
         parse_question(question, ROWS[0])
+
+
+def test_columns_without_a_value_are_named():
+    rows = [{"p": 0.5, "share_in_box": None}, {"p": 0.1, "share_in_box": ""}, {"p": 0.2, "share_in_box": 0.4}]
+    assert what_is_empty(rows, "p > 0.3 and share_in_box < 2") == "share_in_box is empty in 2 of 3 rows"
+    assert what_is_empty(rows, "p > 0.3") == ""
 
 
 def test_sets_as_typed():

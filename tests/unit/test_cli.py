@@ -270,7 +270,9 @@ def test_shards_resume_questions_and_sheets(checkpoint, folder, tmp_path, capsys
         "none",
     ]
     main([*command[:-5], "--truth", str(boxes), "--quiet", *question, "--out", str(tmp_path / "q")])
-    listed = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr()
+    listed = said.out.splitlines()
+    assert "share_in_box is empty in 1 of 3 rows" in said.err
     assert [Path(line).name for line in listed] == ["a.jpg", "b.jpg"]
     assert sheet.read_bytes().startswith(b"%PDF")
     assert len(json.loads(sheet.with_suffix(".json").read_text())["lowest"]) == 2
