@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row, yardstick
 
-GROUPS = ("window", "scaled", "model", "peers", "start", "training", "batch")
+GROUPS = ("window", "scaled", "large", "model", "peers", "start", "training", "batch")
 
 
 def rows_of(group: str) -> list[Row]:
@@ -25,6 +25,10 @@ def rows_of(group: str) -> list[Row]:
         environment = {**os.environ, "QT_SCALE_FACTOR": "2", "QT_QPA_PLATFORM": "offscreen"}
         ran = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
         return [Row("click to pixels, one pane at 200 %, median", float(ran.stdout.split()[-1]), "ms", 20)]
+    if group == "large":
+        from benchmarks.window import large_rows
+
+        return large_rows()
     if group == "model":
         from benchmarks.model import model_rows
 

@@ -2,20 +2,23 @@
 
 import os
 import random
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from benchmarks.timing import Row, Times
 
-__all__ = ["WindowBench", "window_rows"]
+__all__ = ["WindowBench", "large_rows", "window_rows"]
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 
 class WindowBench:
-    """A window with the demo checkpoint and one explained picture, whose panes cover 1024 x 768 pixels."""
+    """A window with a checkpoint and one explained picture, whose panes cover 1024 x 768 pixels."""
 
-    def __init__(self) -> None:
+    def __init__(self, checkpoint: str = "demo") -> None:
         from calm_gui.api import sample_pictures
         from calm_gui.qt.app import build_window, make_application
         from calm_gui.qt.settings import Settings
@@ -23,7 +26,7 @@ class WindowBench:
 
         self.application = make_application()
         apply_theme(LIGHT)
-        self.window = build_window("demo", "cpu", Settings(None))
+        self.window = build_window(checkpoint, "cpu", Settings(None))
         self.window.resize(1680, 1120)
         self.window.show()
         self.window.workspace.open_pictures(sample_pictures()[:2])
@@ -106,6 +109,41 @@ def window_rows() -> list[Row]:
 
     rows.append(Row("next picture, computed ahead", bench.measure(next_picture, [0, 1] * 12).median, "ms", 50))
     bench.close()
+    return rows
+
+
+def large_rows() -> list[Row]:
+    """Clicks with an input of 448 x 448 (56 x 56 cells) over the same clicks with the demo checkpoint's 224 x 224."""
+    from calm_gui.api import load_checkpoint
+    from calm_gui.model.checkpoint import save_checkpoint
+    from calm_gui.session.expression import Expression
+    from calm_gui.session.state import Pane, default_panes
+
+    demo = load_checkpoint("demo", device="cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.safetensors"
+        # Another stride has the same weights, so the file is sound; what it predicts doesn't matter here.
+        save_checkpoint(
+            path, demo.network, replace(demo.info, output_stride=8, input=replace(demo.info.input, size=448))
+        )
+        benches = [WindowBench(str(path)), WindowBench()]
+    explanation = benches[0].window.hub.scene.explanation
+    assert explanation is not None and explanation.f.shape[1:] == (56, 56)
+    nodes = random.Random(0).sample(sorted(explanation.hierarchy or ()), 105)
+    rows = []
+    for name, panes in (("one pane", (Pane("attribution"),)), ("four panes and strip", default_panes())):
+        times = []
+        for bench in benches:
+            bench.window.strip.setVisible(len(panes) > 1)
+            bench.window.workspace.set_panes(panes)
+            bench.paint()
+            times.append(
+                bench.measure(lambda key, b=bench: b.window.workspace.set_target(Expression.of(str(key))), nodes)
+            )
+        note = f"{times[0].median:.1f} / {times[1].median:.1f} ms"
+        rows.append(Row(f"click, {name}: 448 over 224", times[0].median / times[1].median, "times", 2, True, note))
+    for bench in benches:
+        bench.close()
     return rows
 
 
