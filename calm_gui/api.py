@@ -26,9 +26,8 @@ def sample_pictures() -> list[Path]:
 
 
 def resolve_checkpoint(name: str | Path) -> Path:
-    """Path of a checkpoint given by bundled name or path (a path of that name wins)."""
-    path = Path(name)
-    return path if path.exists() else bundled_checkpoints().get(str(name), path)
+    """Path of a checkpoint given by bundled name or path; a file that is called as a bundled one is ``./demo``."""
+    return bundled_checkpoints().get(str(name), Path(name))
 
 
 def load_checkpoint(path: str | Path = "demo", device: str = "auto", **answers: Any) -> "LoadedModel":

@@ -120,6 +120,8 @@ class Scene:
         Those that were computed.
     maps : dict
         Cache of maps that successive scenes share.
+    failures : mapping of (picture, checkpoint) to str
+        Why some explanations will not come.
     """
 
     def __init__(
@@ -129,12 +131,14 @@ class Scene:
         explanations: Callable[[str | None, str], AnyExplanation | None],
         method_maps: "Mapping[tuple[object, ...], Map | CalmError]",
         maps: "dict[tuple[object, ...], Map | WinnerMap | CalmError]",
+        failures: Mapping[tuple[str, str], str],
     ) -> None:
         self.state = state
         self.infos = infos
         self._explanations = explanations
         self._method_maps = method_maps
         self._maps = maps
+        self._failures = failures
 
     @property
     def info(self) -> CheckpointInfo | None:
@@ -267,7 +271,7 @@ class Scene:
         if picture is None:
             return PaneContent(pane, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, title, message="")
+            return PaneContent(pane, title, message=self._failures.get((picture, checkpoint), ""))
         if pane.reading == "picture":
             return PaneContent(pane, title, explanation=explanation)
         try:

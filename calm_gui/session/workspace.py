@@ -3,6 +3,7 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,15 @@ _MOST_METHOD_MAPS = 64
 _log = logging.getLogger(__name__)
 
 
+def _key_of(path: str | Path) -> str:
+    """Absolute path of a file, by which it is known; links keep their names, but no file has two keys by ``..``."""
+    path = Path(path).absolute()
+    if ".." in path.parts:
+        with suppress(OSError, RuntimeError, ValueError):  # a circle of links, a zero byte in the name
+            return str(path.parent.resolve() / path.name)
+    return str(path)
+
+
 def pictures_in(paths: Iterable[str | Path]) -> list[str]:
     """Absolute paths of files, and of the pictures in folders, in order and each once.
 
@@ -50,9 +60,9 @@ def pictures_in(paths: Iterable[str | Path]) -> list[str]:
     for path in map(Path, paths):
         if path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURE_SUFFIXES and p.name[0] != ".")
-            found.update(dict.fromkeys(str(p.absolute()) for p in inside))
+            found.update(dict.fromkeys(map(_key_of, inside)))
         else:
-            found[str(path.absolute())] = None
+            found[_key_of(path)] = None
     return list(found)
 
 
@@ -141,7 +151,7 @@ class Workspace:
     def scene(self) -> Scene:
         """What the state shows."""
         if self._scene is None:
-            self._scene = Scene(self.state, self.infos, self.explanation, self._method_maps, self._maps)
+            self._scene = Scene(self.state, self.infos, self.explanation, self._method_maps, self._maps, self.failures)
         return self._scene
 
     def explanation(self, picture: str | None, checkpoint: str) -> AnyExplanation | None:
@@ -207,7 +217,7 @@ class Workspace:
         self.failures.clear()
         self._told.clear()
         self.complain("")
-        position = keys.index(str(Path(current).absolute())) if current else 0
+        position = keys.index(_key_of(current)) if current else 0
         self.store.update(undoable=False, pictures=tuple(keys), current=position)
         self.compute()
 
@@ -229,7 +239,7 @@ class Workspace:
 
         `answers` are the attributes of `calm_gui.model.answers.Answers` for a file that doesn't say what it is.
         """
-        key = str(Path(path).absolute())
+        key = _key_of(path)
 
         def failed(error: Exception) -> None:
             self._loading = None
@@ -609,13 +619,14 @@ class Workspace:
         self.store.update(undoable=False, active=index)
 
     def add_region(self, kind: str, points: Iterable[tuple[float, float]], radius: float = 0.0) -> None:
-        """Mark a region on the current picture."""
+        """Mark a region on the current picture; one that holds no area is ignored."""
         if self.state.picture is None:
             return
         taken = {region.name for region in self.state.regions_here()}
         name = next(f"region {i}" for i in range(1, len(taken) + 2) if f"region {i}" not in taken)
         shape = RegionShape(name, self.state.picture, kind, tuple(points), radius)  # type: ignore[arg-type]
-        self.store.update(regions=(*self.state.regions, shape))
+        if shape.holds_area:
+            self.store.update(regions=(*self.state.regions, shape))
 
     def rename_region(self, shape: RegionShape, name: str) -> None:
         """Give a region another name."""

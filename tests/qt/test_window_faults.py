@@ -11,10 +11,11 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from calm_gui.api import sample_pictures
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.answers_dialog import AnswersDialog
+from calm_gui.qt.app import build_window
 from calm_gui.qt.film_strip import FilmStrip
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.report_dialog import ReportDialog, report_text
@@ -225,6 +226,19 @@ def test_too_little_memory_is_said(
     window.workspace.open_pictures([sample_pictures()[7]])
     settle()
     assert "too little memory" in window.messages.text.text()
+    assert all("too little memory" in pane.message for pane in window.hub.scene.panes)  # not "explaining …" for ever
+
+
+def test_a_window_whose_first_checkpoint_is_broken_says_so_and_opens_another(qapp: object, qtbot: QtBot) -> None:
+    window = build_window(str(sample_pictures()[0]), "cpu", Settings(None))
+    qtbot.addWidget(window)
+    window.workspace.open_pictures([sample_pictures()[1]])
+    qtbot.waitUntil(lambda: not window.workspace.busy, timeout=60_000)
+    assert all("afghan_hound" in pane.message for pane in window.hub.scene.panes)
+    window.workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    qtbot.waitUntil(lambda: window.hub.scene.explanation is not None, timeout=60_000)
+    assert not any("afghan_hound" in pane.message for pane in window.hub.scene.panes)
+    window.close()
 
 
 # Reports

@@ -1,6 +1,7 @@
 """The demo: warm start from a linear classifier, the published weights, the bundled checkpoints."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 
 import calm_resources
+from calm_gui.api import bundled_checkpoints, resolve_checkpoint
 from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead
@@ -59,6 +61,15 @@ def test_the_published_weights_know_the_first_sample():
     with torch.inference_mode():
         logits = linear(backbone(inputs).mean((2, 3)))
     assert logits.argmax().item() == 160  # Afghan hound
+
+
+def test_a_folder_or_file_called_demo_hides_no_bundled_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo-cam").write_text("something else")
+    for name in ("demo", "demo-cam"):
+        assert resolve_checkpoint(name) == bundled_checkpoints()[name]
+    assert resolve_checkpoint("./demo-cam") == Path("demo-cam")
 
 
 @pytest.mark.parametrize("name", BUNDLED)
