@@ -20,8 +20,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--checkpoint", default="demo", metavar="FILE", help="a checkpoint, or demo or demo-cam")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--theme", choices=("light", "dark"), help="instead of the one used last")
-    parser.add_argument("--target", metavar="CLASS", help="wnid, name or index of the target A")
-    parser.add_argument("--contrast", metavar="CLASS", help="wnid, name or index of the contrast B")
+    parser.add_argument(
+        "--target", metavar="CLASS", help="wnid, name, index or @predicted (default) or @superset: the target A"
+    )
+    parser.add_argument(
+        "--contrast", metavar="CLASS", help="the same, or @runner-up (default), @rest or @siblings: the contrast B"
+    )
     parser.add_argument("--screenshot", metavar="FILE", help="open, explain, save a picture of the window, end")
     parser.add_argument("--size", default="1440x900", metavar="WxH", help="size of the window for --screenshot")
     parser.add_argument("--version", action="version", version=f"calm-gui {__version__}")

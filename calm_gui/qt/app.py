@@ -25,7 +25,7 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
-from calm_gui.session.expression import Expression, shortest_expression
+from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
 from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ def _choose(window: MainWindow, options: argparse.Namespace) -> None:
 
     scene, workspace = window.hub.scene, window.workspace
     for text, setter in ((options.target, workspace.set_target), (options.contrast, workspace.set_contrast)):
-        if text:
+        if text in SPECIAL:
+            setter(Expression.of(text))
+        elif text:
             try:
                 classes = resolve(text, scene.classes, scene.hierarchy)
             except CalmError as error:
@@ -167,11 +169,11 @@ def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> 
 
 
 def _first_pictures(window: MainWindow, options: argparse.Namespace) -> None:
-    _choose(window, options)
     if options.pictures:
         window.files.open([str(path) for path in options.pictures])
     else:
         window.workspace.open_pictures(sample_pictures())
+    _choose(window, options)
 
 
 def _screenshot(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:

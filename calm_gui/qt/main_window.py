@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QUrl
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -105,6 +105,7 @@ class MainWindow(QMainWindow):
             column.addWidget(below)
         self.side = QTabWidget()
         self.side.setDocumentMode(True)
+        self.side.tabBar().setAccessibleName("View or regions")
         self.side.addTab(self.view, "View")
         self.side.addTab(self.regions, "Regions")
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -113,12 +114,17 @@ class MainWindow(QMainWindow):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(self.splitter.count() - 1, stretch)
             widget.setMinimumWidth(160 if stretch == 0 else 240)
-        self.splitter.setSizes([410, 810, 220])
+        self._share_width()
         frame = QFrame()
         outer = QVBoxLayout(frame)
         outer.setContentsMargins(8, 2, 8, 2)
         outer.addWidget(self.splitter)
         self.setCentralWidget(frame)
+
+    def _share_width(self) -> None:
+        """Give the panels the widths that suit the window's own; the panes get what is left."""
+        left = min(410, int(0.35 * self.width()))
+        self.splitter.setSizes([left, self.width() - left - 220, 220])
 
     def restore(self) -> None:
         """Take the size and the panels' widths of the last time."""
@@ -287,6 +293,11 @@ class MainWindow(QMainWindow):
             AnswersDialog(self.workspace, checkpoint, question, self).open()
 
     # Events
+
+    def showEvent(self, event: QShowEvent) -> None:
+        if not self._settings.text("widths"):
+            self._share_width()
+        super().showEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Hold Space (outside text fields and lists) to see the picture without its map."""

@@ -60,7 +60,7 @@ class MapCanvas(QWidget):
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # nothing below needs painting
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(120, 90)
+        self.setMinimumSize(48, 48)
         self.setAccessibleName("picture with map")
         self.tool: Tool = "pan"
         self._content: PaneContent | None = None

@@ -1,5 +1,7 @@
 """The right side: what the active pane reads, and how maps are drawn."""
 
+from math import floor, log10
+
 from PySide6.QtCore import QObject, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -223,13 +225,15 @@ class ViewPanel(QScrollArea):
         self.level.setVisible(threshold.kind != "none")
         self.level_slider.setVisible(threshold.kind != "none")
         if threshold.kind == "value":
-            high = scene.active.scale.high if scene.active.scale else 1.0
-            self.level.setSuffix(f" {scene.active.scale.unit}" if scene.active.scale else "")
-            self.level.setDecimals(8)
-            self.level.setRange(0.0, 1.0)
+            scale = scene.active.scale
+            low, high = (min(0.0, scale.low), scale.high) if scale else (0.0, 1.0)
+            self.level.setSuffix(f" {scale.unit}" if scale else "")
+            self.level.setDecimals(min(18, max(8, 3 - floor(log10(high)))) if high > 0 else 8)
+            self.level.setRange(low, max(1.0, high))
             self.level.setSingleStep(high / 50 or 0.01)
             self.level.setValue(threshold.value)
-            self.level_slider.setValue(round(1000 * threshold.value / high) if high > 0 else 0)
+            # The value may be another map's, and far above this one's.
+            self.level_slider.setValue(round(1000 * min(1.0, threshold.value / high)) if high > 0 else 0)
         else:
             self.level.setDecimals(1)
             self.level.setRange(0.1 if threshold.kind == "mass" else 0.0, 100.0)

@@ -31,7 +31,7 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.values_dialog import ValuesDialog
-from calm_gui.session.expression import Expression
+from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.scene_figure import scene_figure, view_spec
 from calm_gui.session.state import Pane, Threshold
 
@@ -429,6 +429,24 @@ def test_autosave_keeps_the_session_and_removes_it_at_the_end(window: MainWindow
     assert Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json").start() is True
     autosave.finish()
     assert not (tmp_path / "deep" / "autosave.calm.json").exists()
+
+
+def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
+    """A value chosen for one map is shown beside another whose largest value is a million times smaller, or larger."""
+    workspace, scene = window.workspace, window.hub.scene
+    p = scene.class_probabilities
+    assert p is not None and p.min() < 1e-5
+    rarest, likeliest = (class_key(int(index), scene.classes) for index in (p.argmin(), p.argmax()))
+    workspace.set_panes([Pane("attribution")])
+    workspace.update_view(scale_mode="fit", threshold=Threshold("value", 0.9))
+    workspace.set_target(Expression.of(rarest))
+    assert window.view.level_slider.value() == window.view.level_slider.maximum()
+    window.view.level_slider.setValue(500)
+    high = window.hub.scene.active.scale.high
+    assert workspace.state.view.threshold.value == pytest.approx(high / 2)
+    assert window.view.level.value() == pytest.approx(high / 2, rel=0.01)
+    workspace.set_target(Expression.of(likeliest))
+    assert window.view.level_slider.value() == 0
 
 
 def test_a_batch_writes_files_and_answers_questions(
