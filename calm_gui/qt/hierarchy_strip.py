@@ -175,6 +175,7 @@ class HierarchyStrip(QFrame):
         self.row = _StepRow()
         self.row.chosen.connect(lambda key: hub.workspace.set_target(Expression.of(key)))
         scroll = QScrollArea()
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
         scroll.setWidget(self.row)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)

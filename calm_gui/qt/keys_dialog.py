@@ -26,7 +26,7 @@ GESTURES = (
     ("Alt+click, or Ctrl+Return", "it is the contrast B"),
     ("Right-click", "add to or take away from A or B"),
     ("Letters in the tree", "go to the next group that begins so"),
-    ("Hold Space over the panes", "see the picture without the map"),
+    ("Hold Space on a pane", "see the picture without the map"),
     ("Wheel, drag", "zoom and pan all panes together"),
     ("Ctrl+F, Return", "search; Return goes to what was found"),
     ("Left, Right in the strip", "a step down or up the hierarchy"),
@@ -73,6 +73,7 @@ class KeysDialog(QDialog):
         )
         gestures.setHtml(f"<table cellpadding='3'>{cells}</table>")
         tabs = QTabWidget()
+        tabs.tabBar().setAccessibleName("Keys or gestures")
         tabs.addTab(scroll, "Keys")
         tabs.addTab(gestures, "Gestures")
         self.message = QLabel()

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QLabel,
-    QLineEdit,
     QMainWindow,
     QSplitter,
     QTabWidget,
@@ -88,9 +86,6 @@ class MainWindow(QMainWindow):
         hub.hovered.connect(lambda point: self._cursor.setText(cursor_text(self.hub.scene, point) or self._resting()))
         hub.complained.connect(self.messages.say)
         hub.asked.connect(self._ask)
-        application = QApplication.instance()
-        assert application is not None
-        application.installEventFilter(self)
         self._show_scene(hub.scene)
         self.classes.tree.setFocus()
 
@@ -299,17 +294,23 @@ class MainWindow(QMainWindow):
             self._share_width()
         super().showEvent(event)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hold Space (outside text fields and lists) to see the picture without its map."""
-        kinds = (QEvent.Type.KeyPress, QEvent.Type.KeyRelease)
-        if event.type() in kinds and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space:
-            focus = QApplication.focusWidget()
-            free = focus is None or focus is self or self.panes.isAncestorOf(focus) or focus is self.panes
-            if free and not isinstance(focus, QLineEdit) and QApplication.activeModalWidget() is None:
-                if not event.isAutoRepeat():
-                    self.workspace.update_view(undoable=False, overlay=event.type() == QEvent.Type.KeyRelease)
-                return True
-        return super().eventFilter(watched, event)
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space, held while the keyboard is on a pane, shows the picture without its map."""
+        if event.key() == Qt.Key.Key_Space:
+            self.workspace.update_view(undoable=False, overlay=False)
+        else:
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self.workspace.update_view(undoable=False, overlay=True)
+        else:
+            super().keyReleaseEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.workspace.update_view(undoable=False, overlay=True)  # another window gets the key's release
+        super().changeEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():
@@ -320,9 +321,6 @@ class MainWindow(QMainWindow):
         self.files.open([path for path in paths if path])
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        application = QApplication.instance()
-        if application is not None:
-            application.removeEventFilter(self)
         self._settings.set("geometry", self.saveGeometry().toBase64().toStdString())
         self._settings.set("widths", self.splitter.saveState().toBase64().toStdString())
         self.hide()

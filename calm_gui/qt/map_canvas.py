@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFocusEvent,
     QImage,
     QMouseEvent,
     QPainter,
@@ -48,12 +49,15 @@ class MapCanvas(QWidget):
         A new zoom and centre.
     drawn : str, object, float
         A region was drawn: its kind, its points, and the brush's radius in pixels of the picture.
+    focused
+        The keyboard came here.
     """
 
     hovered = Signal(object)
     clicked = Signal(float, float)
     moved = Signal(float, object)
     drawn = Signal(str, object, float)
+    focused = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +65,7 @@ class MapCanvas(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # nothing below needs painting
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(48, 48)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("picture with map")
         self.tool: Tool = "pan"
         self._content: PaneContent | None = None
@@ -482,6 +487,10 @@ class MapCanvas(QWidget):
         elif still and (point := self.to_picture(event.position())):
             self.clicked.emit(*point)
         self.update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.focused.emit()
+        super().focusInEvent(event)
 
     def leaveEvent(self, event: object) -> None:
         self.hovered.emit(None)

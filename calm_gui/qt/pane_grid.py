@@ -1,5 +1,7 @@
 """Arranges one to six panes so that the picture is as large as it can be."""
 
+from itertools import pairwise
+
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from calm_gui.qt.hub import Hub
@@ -75,6 +77,9 @@ class PaneGrid(QWidget):
             pane.activated.connect(self._hub.workspace.activate)
             self.panes.append(pane)
             pane.show()
+        for before, after in pairwise(self.panes):  # a pane made later stands last otherwise, behind all panels
+            self.setTabOrder(before.canvas, after.menu)
+            self.setTabOrder(after.menu, after.canvas)
         self._columns = 0
 
     def _arrange(self) -> None:

@@ -79,6 +79,7 @@ class PaneWidget(QFrame):
         workspace = hub.workspace
         self.canvas.hovered.connect(hub.hovered)
         self.canvas.clicked.connect(self._on_click)
+        self.canvas.focused.connect(lambda: self.activated.emit(self._position))
         self.canvas.moved.connect(lambda zoom, centre: workspace.update_view(undoable=False, zoom=zoom, centre=centre))
         self.canvas.drawn.connect(workspace.add_region)
         hub.hovered.connect(self._on_hover)
@@ -108,7 +109,9 @@ class PaneWidget(QFrame):
             self.setProperty("active", active)
             self.style().unpolish(self)
             self.style().polish(self)
-        self.setAccessibleName(f"pane {self._position + 1}: {content.title}, {content.subtitle}")
+        name = f"pane {self._position + 1}: {content.title}, {content.subtitle}"
+        self.setAccessibleName(name)
+        self.canvas.setAccessibleName(name)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.activated.emit(self._position)

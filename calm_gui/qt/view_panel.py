@@ -59,6 +59,7 @@ class ViewPanel(QScrollArea):
         self._hub = hub
         self._workspace = hub.workspace
         self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
         content = QFrame()

@@ -11,6 +11,7 @@ from calm_gui.qt.app import build_window, make_application
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
+from calm_gui.session.truth import GroundTruth
 
 Settle = Callable[[], None]
 
@@ -48,6 +49,7 @@ def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     workspace = shared_window.workspace
     workspace.store.__init__(type(workspace.state)(type(workspace.state.selection)(_demo())))  # type: ignore[misc]
     workspace.store.observe(workspace._on_state)
+    workspace.truth = GroundTruth()
     workspace._changed()
     shared_window.messages.hide()
     shared_window.classes.search.clear()

@@ -268,12 +268,31 @@ def test_log_scale_relative_to_uniform(window: MainWindow) -> None:
 
 
 def test_space_hides_the_overlay_while_it_is_held(window: MainWindow) -> None:
-    canvas = window.panes.panes[0].canvas
-    canvas.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-    canvas.setFocus()
+    canvas = window.panes.panes[1].canvas
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton)
+    assert canvas.hasFocus() and window.workspace.state.active == 1
+    target = window.workspace.state.selection.target
     for kind, overlay in ((QEvent.Type.KeyPress, False), (QEvent.Type.KeyRelease, True)):
-        QApplication.sendEvent(canvas, QKeyEvent(kind, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " "))
+        QApplication.sendEvent(
+            QApplication.focusWidget(), QKeyEvent(kind, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " ")
+        )
         assert window.workspace.state.view.overlay is overlay
+    assert window.workspace.state.selection.target == target
+    window.classes.tree.setFocus()
+
+
+def test_tab_reaches_every_pane(window: MainWindow) -> None:
+    panes = window.workspace.state.panes
+    window.workspace.set_panes(panes[:1])
+    window.workspace.set_panes(panes)  # the others are made anew, behind all panels
+    window.panes.panes[0].canvas.setFocus()
+    reached = []
+    for _ in range(12):
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        reached += [i for i, pane in enumerate(window.panes.panes) if pane.canvas.hasFocus()]
+        if reached:
+            assert window.workspace.state.active == reached[-1]
+    assert reached[:3] == [1, 2, 3]
     window.classes.tree.setFocus()
 
 
