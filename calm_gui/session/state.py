@@ -1,5 +1,6 @@
 """Everything the user has open and chosen, as frozen values. What can be derived from it is not in it."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -147,6 +148,21 @@ class RegionShape:
     kind: Literal["box", "polygon", "brush"]
     points: tuple[tuple[float, float], ...]
     radius: float = 0.0
+
+    @property
+    def holds_area(self) -> bool:
+        """Whether it is more than a line or a point: a brush always is."""
+        if self.kind == "brush":
+            return True
+        if len(self.points) < 2:
+            return False
+        x0, y0 = self.points[0]
+        sides = [(x - x0, y - y0) for x, y in self.points[1:]]
+        if self.kind == "box":
+            return all(sides[-1])
+        far = max(sides, key=lambda side: math.hypot(*side))
+        rounding = 1e-9 * math.hypot(*far) ** 2
+        return any(abs(x * far[1] - y * far[0]) > rounding for x, y in sides)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,12 @@ from calm_gui.model.class_matching import match_classes, matched_hierarchy
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression, Term, evaluate, shortest_expression, smallest_node
+from calm_gui.session.jobs import Job
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.state import Pane, RegionShape, Selection, State, Threshold, View
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
+from calm_gui.session.workspace import Workspace, pictures_in
 
 SHAPES = {
     "all": {"name": "all", "parents": []},
@@ -143,6 +145,70 @@ def test_pictures_are_not_undone() -> None:
     store.update(panes=(Pane("saliency"),))
     store.undo()
     assert store.state.picture == "x.jpg"
+
+
+class _Idle:
+    """A runner whose worker never gets to anything."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def submit(self, job: Job) -> None:
+        self.jobs.append(job)
+
+    def cancel(self, token: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def idle_workspace(tmp_path: Path) -> Workspace:
+    """A workspace that explains nothing, with pictures a.jpg and b.jpg open."""
+    for name in ("a.jpg", "b.jpg"):
+        (tmp_path / name).write_bytes(b"x")
+    workspace = Workspace(str(tmp_path / "none.safetensors"), _Idle(), lambda *_: pytest.fail("loads"))
+    workspace.open_pictures([tmp_path])
+    return workspace
+
+
+def test_a_picture_is_open_once_whatever_way_leads_to_it(tmp_path: Path) -> None:
+    workspace = idle_workspace(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    (tmp_path / "c.jpg").symlink_to(tmp_path / "a.jpg")
+    a, b, c = (str(tmp_path / name) for name in ("a.jpg", "b.jpg", "c.jpg"))
+    detour = tmp_path / "in" / ".."
+    assert pictures_in([a, detour / "a.jpg", tmp_path / "link" / ".." / "a.jpg", detour]) == [a, b, c]
+    assert pictures_in([tmp_path / "c.jpg", a]) == [c, a]  # a link is a picture of its own name
+    assert pictures_in([tmp_path / "gone" / ".." / "x\0.jpg"])  # to be complained about later
+    workspace.open_pictures([detour], current=str(detour / "b.jpg"))
+    assert workspace.state.picture == b
+    workspace.open_checkpoint(detour / "x.safetensors")
+    assert workspace._loading == str(tmp_path / "x.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("kind", "points", "kept"),
+    [
+        ("box", ((10, 10), (10, 50)), False),
+        ("box", ((10, 10), (50, 10)), False),
+        ("box", ((50, 50), (10, 10)), True),
+        ("polygon", ((0, 0), (5, 5)), False),
+        ("polygon", ((1, 1), (9, 9), (1, 1), (9, 9)), False),
+        ("polygon", ((0.1, 0.1), (0.2, 0.3), (0.3, 0.5), (0.7, 1.3)), False),
+        ("polygon", ((5, 5), (5, 5), (5, 5)), False),
+        ("polygon", ((0, 0), (9, 0), (0, 9)), True),
+        ("polygon", ((0, 0), (9, 9), (9, 0), (0, 9)), True),  # its signed area is zero, its own is not
+        ("brush", ((5, 5),), True),
+    ],
+)
+def test_a_region_without_area_is_not_kept(
+    tmp_path: Path, kind: str, points: tuple[tuple[float, float], ...], kept: bool
+) -> None:
+    workspace = idle_workspace(tmp_path)
+    workspace.add_region(kind, points, 4.0)
+    assert len(workspace.state.regions) == kept and workspace.store.can_undo == kept
 
 
 # Persistence
