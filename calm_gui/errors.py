@@ -3,6 +3,8 @@
 A message is one sentence that names the thing, the reason and, where there is something to do, what to do.
 """
 
+import json
+
 __all__ = [
     "CalmError",
     "CheckpointError",
@@ -15,6 +17,7 @@ __all__ = [
     "PictureError",
     "ReadingError",
     "SessionError",
+    "why_unreadable",
 ]
 
 MOST_LETTERS = 2000
@@ -68,3 +71,26 @@ class SessionError(CalmError):
 
 class DataError(CalmError):
     """A data set or its annotations can't be used: missing files, malformed rows."""
+
+
+def why_unreadable(error: Exception) -> str:
+    """Why the content of a file can't be used, in words that need no knowledge of Python.
+
+    Parameters
+    ----------
+    error : Exception
+        What reading JSON raised, or taking values out of it.
+    """
+    if isinstance(error, json.JSONDecodeError):
+        return f"it isn't JSON (line {error.lineno}, column {error.colno})"
+    if isinstance(error, UnicodeDecodeError):
+        return "it isn't text"
+    if isinstance(error, RecursionError):
+        return "its brackets are nested too deeply"
+    if isinstance(error, KeyError):
+        return f"{str(error)[:200]} is missing"
+    if isinstance(error, (TypeError, AttributeError, IndexError)):
+        return "it holds a value of the wrong kind, or too few of them"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)[:200]

@@ -108,12 +108,11 @@ def _safetensors(data: bytes, what: str) -> Mapping[str, Any]:
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         return {**header.get("__metadata__", {}), "state_dict": weights}
     except Exception as error:  # types that torch lacks, sizes that overflow, names that aren't UTF-8
-        reason = str(error) or type(error).__name__
-        if "header" in reason.lower():
+        if "header" in str(error).lower():
             cause = "isn't a safetensors file, or its first bytes are damaged"
         else:
             cause = "is incomplete or damaged; download or copy it again"
-        raise CheckpointError(f"{what} {cause} ({reason})") from error
+        raise CheckpointError(f"{what} {cause}{_in_brackets(str(error))}") from error
 
 
 def _allowed() -> list[Any]:
@@ -160,7 +159,11 @@ def _why_not(error: Exception) -> str:
         named = text.split("GLOBAL ")[-1].split(" ")[0] if "GLOBAL " in text else ""
         what = f" ({named})" if named else ""
         return f"holds code or a whole pickled model{what}, which is never run; {_SAVE_INSTEAD}"
-    return f"is incomplete or damaged ({text or type(error).__name__}); download or copy it again"
+    return f"is incomplete or damaged{_in_brackets(text)}; download or copy it again"
+
+
+def _in_brackets(reason: str) -> str:
+    return f" ({reason})" if reason else ""
 
 
 def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = None) -> tuple[dict[str, Tensor], str]:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
-from calm_gui.errors import CheckpointError, HierarchyError
+from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
 
 __all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "is_ours", "read_info"]
 
@@ -56,7 +56,9 @@ class InputSpec:
                 std=tuple(float(v) for v in data["std"]),  # type: ignore[arg-type]
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise CheckpointError(f"the checkpoint's input description can't be read: {repr(error)[:200]}") from error
+            raise CheckpointError(
+                f"the checkpoint's input description can't be read: {why_unreadable(error)}"
+            ) from error
         if (
             not 16 <= spec.size <= 4096
             or spec.resize not in get_args(Resize)
@@ -187,7 +189,7 @@ class CheckpointInfo:
         except HierarchyError as error:
             raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise CheckpointError(f"the checkpoint's metadata can't be read: {repr(error)[:200]}") from error
+            raise CheckpointError(f"the checkpoint's metadata can't be read: {why_unreadable(error)}") from error
 
     def with_training(self, **training: Any) -> "CheckpointInfo":
         """A copy with further entries in `training`."""

@@ -7,17 +7,20 @@ Scaling rule for more than 8 bits: integers up to 16 bits are divided by the lar
 minimum to their finite maximum. NaN becomes the minimum.
 """
 
+import ctypes
 import hashlib
 import io
 import re
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageChops, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageChops, ImageCms, ImageOps, UnidentifiedImageError, _imaging
 
 from calm_gui.errors import PictureError
 from calm_gui.model.files import read_bounded
@@ -97,7 +100,8 @@ def load_picture(path: str | Path) -> Picture:
     except UnidentifiedImageError as error:
         raise PictureError(f"{path.name} isn't a picture that can be read ({_what_it_looks_like(data)})") from error
     except Exception as error:  # decoders of damaged files raise anything from SyntaxError to struct.error
-        raise PictureError(f"{path.name} is damaged or incomplete ({error or type(error).__name__})") from error
+        reason = f" ({error})" if str(error) else ""
+        raise PictureError(f"{path.name} is damaged or incomplete{reason}") from error
     return Picture(pixels, path.name, path, hashlib.sha256(data).hexdigest(), tuple(notes))
 
 
@@ -148,11 +152,13 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
             raise PictureError(_too_large(name, width * height))
         if (frames := getattr(image, "n_frames", 1)) > 1:
             notes.append(f"first of {frames} frames")
+        if image.format == "TIFF":
+            _hush_libtiff()
         icc = image.info.get("icc_profile")
         adobe = "adobe" in image.info
         if image.format == "JPEG" and max(width, height) > 2 * REDUCED_SIDE:
             image.draft("RGB", (REDUCED_SIDE, REDUCED_SIDE))
-        if image.mode in ("RGB", "RGBA", "LA") and any("16" in str(tile[-1]) for tile in image.tile):
+        if image.mode in ("RGB", "RGBA", "LA") and any("16" in _raw_mode(tile[-1]) for tile in image.tile):
             notes.append("16-bit colour read at 8 bits")
         image.load()
         whole = _turn_upright(image, notes)
@@ -166,11 +172,25 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
         return _from_profile(upright, icc, notes)
 
 
+@cache
+def _hush_libtiff() -> None:
+    """Keep libtiff from writing its own lines about a damaged file to stderr, beside the sentence that is raised."""
+    with suppress(OSError, AttributeError):  # a Pillow that hides its libtiff goes on as before
+        libtiff = ctypes.CDLL(_imaging.__file__)  # names of libraries that it is linked with are found too
+        for handler in (libtiff.TIFFSetErrorHandler, libtiff.TIFFSetWarningHandler):
+            handler(None)
+
+
 def _too_large(name: str, pixels: int) -> str:
     return (
         f"{name} says it has {pixels / 1e6:.0f} megapixels; the limit is {MAX_PIXELS / 1e6:.0f} megapixels, "
         "so reduce it first"
     )
+
+
+def _raw_mode(arguments: Any) -> str:
+    """How a decoder is told the pixels lie in the file; what comes after it may be an offset with 16 in it."""
+    return str(arguments[0] if isinstance(arguments, tuple) else arguments)
 
 
 def _reduced(image: Image.Image) -> Image.Image:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.errors import DataError
+from calm_gui.errors import DataError, why_unreadable
 from calm_gui.model.files import read_bounded, write_bytes
 
 __all__ = ["Annotation", "Mark", "Progress"]
@@ -148,7 +148,7 @@ class Annotation:
                 and all(isinstance(key, str) for key in history)
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DataError(f"{path.name} isn't a superset annotation ({type(error).__name__})") from error
+            raise DataError(f"{path.name} isn't a superset annotation: {why_unreadable(error)}") from error
         if not usable:
             raise DataError(f"{path.name} isn't a superset annotation: marks must be hom or het")
         unknown = [key for key in marks if key not in hierarchy]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.core.explanation import READINGS
-from calm_gui.errors import SessionError
+from calm_gui.errors import SessionError, why_unreadable
 from calm_gui.methods import METHODS
 from calm_gui.model.files import read_bounded, write_bytes
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
@@ -106,7 +106,7 @@ def load_session(path: str | Path) -> SavedSession:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SessionError(f"{path.name} isn't a session: it isn't JSON ({type(error).__name__})") from error
+        raise SessionError(f"{path.name} isn't a session: {why_unreadable(error)}") from error
     version = data.get("calm_session") if isinstance(data, dict) else None
     if not isinstance(version, int):
         raise SessionError(f"{path.name} isn't a calm-gui session")
@@ -117,7 +117,7 @@ def load_session(path: str | Path) -> SavedSession:
     try:
         return _from_json(data, path.absolute().parent)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError) as error:
-        raise SessionError(f"{path.name} holds something that makes no sense: {repr(error)[:200]}") from error
+        raise SessionError(f"{path.name} holds something that makes no sense: {why_unreadable(error)}") from error
 
 
 def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:

@@ -11,7 +11,7 @@ from calm_gui.core.explanation import AnyExplanation, CamExplanation, Map, Winne
 from calm_gui.core.geometry import Box
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import ThresholdKind, threshold_cells
-from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError
+from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError, why_unreadable
 from calm_gui.model.files import sha256_of
 from calm_gui.render.description import read_description
 from calm_gui.render.figure_spec import FigureSpec
@@ -70,7 +70,9 @@ def remake(
             _write(export, target, explanation, maps, scales, regions, data["threshold"])
             written.append(target)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"{path.name} lacks what is needed to make its exports again ({error!r})") from error
+        raise DataError(
+            f"{path.name} lacks what is needed to make its exports again: {why_unreadable(error)}"
+        ) from error
     return written
 
 

@@ -21,15 +21,20 @@ from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, DataError, ExportError, SessionError
 from calm_gui.model.checkpoint import fitted_network, read_checkpoint, save_checkpoint
 from calm_gui.model.files import atomic_path, read_bounded, write_bytes
+from calm_gui.model.foreign import read_foreign
 from calm_gui.model.hierarchy_file import write_hierarchy
 from calm_gui.model.loaded import load_model
+from calm_gui.model.picture import load_picture
 from calm_gui.render import PRESENTER
 from calm_gui.render.colormap import SEQUENTIAL
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.render.scale import Scale, remark
+from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.state import Selection, State
+from calm_training.config import load_config
+from calm_training.run_folder import RunFolder
 
 
 @contextmanager
@@ -170,6 +175,65 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="over 0 MB are refused"):
         (tmp_path / "long").write_bytes(b"x" * 11)
         read_bounded(tmp_path / "long", 10, DataError)
+
+
+def resume(path: Path) -> None:
+    path.rename(path.with_name("config.json"))
+    RunFolder(path.parent, load_config("cub-resnet50-calm-em"), resume=True)
+
+
+def annotate(path: Path) -> None:
+    Annotation.load(path, Hierarchy({"a": {"name": "a"}, "b": {"name": "b", "parents": ["a"], "class": 0}}, 1))
+
+
+@pytest.mark.parametrize("read", [load_session, annotate, resume])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", r"it isn't JSON \(line 1, column 1\)"),
+        (b'{"marks": {},\n "data": oh}', r"it isn't JSON \(line 2, column 10\)"),
+        (b"\x80\x02}q\x00.", "it isn't text"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"calm_session": 1}', "'(pictures|marks|data)' is missing"),
+        (b'{"calm_session": 1, "pictures": 5, "marks": 7, "data": 5}', "wrong kind|must be hom or het"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_without_names_of_python(
+    tmp_path: Path, read: Callable[[Path], object], content: bytes, reason: str
+) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(CalmError, match=reason) as fault:
+        read(tmp_path / "x.json")
+    assert not _NAMES_OF_PYTHON.search(str(fault.value))
+
+
+_NAMES_OF_PYTHON = re.compile(r"\w(Error|Exception)\b|\bNone|^\w+\(")
+
+
+@pytest.mark.parametrize("error", [EOFError(), AssertionError()])
+def test_a_decoder_that_fails_without_a_word_is_no_riddle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
+        monkeypatch.setattr(place, fail)
+    run = RunFolder(tmp_path / "run", load_config("cub-resnet50-calm-em"))
+    (tmp_path / "x.png").write_bytes(b"x")
+    (tmp_path / "x.pth").write_bytes(b"\x80\x02")
+    (tmp_path / "x.safetensors").write_bytes(b"x")
+    (tmp_path / "run" / "state.pt").write_bytes(b"x")
+    reads: list[tuple[Callable[[], object], str]] = [
+        (lambda: load_picture(tmp_path / "x.png"), "x.png is damaged or incomplete"),
+        (lambda: read_foreign(tmp_path / "x.pth"), "is incomplete or damaged; download or copy it again"),
+        (lambda: read_foreign(tmp_path / "x.safetensors"), "is incomplete or damaged; download or copy it again"),
+        (run.load_state, "it is damaged or isn't this program's; go on from a copy of it, or start anew"),
+    ]
+    for read, words in reads:
+        with pytest.raises(CalmError, match=words) as fault:
+            read()
+        assert not _NAMES_OF_PYTHON.search(str(fault.value))
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])

@@ -310,3 +310,44 @@ def test_a_comment_in_the_file_is_not_run_through_any_limit(tmp_path: Path) -> N
     ImageDraw.Draw(image).line((0, 0, 29, 19), "white")
     image.save(tmp_path / "x.jpg", comment=b"\xff" * 60_000)
     assert load_picture(tmp_path / "x.jpg").size == (30, 20)
+
+
+_DAMAGED_TIFFS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from calm_gui.errors import PictureError
+from calm_gui.model.picture import load_picture
+def refused(path):
+    try:
+        load_picture(path)
+    except PictureError:
+        return True
+with ThreadPoolExecutor(4) as pool:
+    assert all(pool.map(refused, 8 * sys.argv[1:]))
+print("still heard", file=sys.stderr)
+"""
+
+
+def test_a_damaged_tiff_says_nothing_beside_its_sentence(tmp_path: Path) -> None:
+    damaged = []
+    for compression in ("tiff_lzw", "tiff_deflate"):
+        path = tmp_path / f"{compression}.tif"
+        noise = np.random.default_rng(0).integers(0, 256, (60, 60, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(path, compression=compression)
+        data = bytearray(path.read_bytes())
+        data[1000:5000] = bytes(4000)
+        path.write_bytes(data)
+        damaged.append(str(path))
+    ran = subprocess.run([sys.executable, "-c", _DAMAGED_TIFFS, *damaged], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "still heard\n")
+
+
+def test_eight_bits_are_never_taken_for_sixteen(tmp_path: Path) -> None:
+    """libtiff is told an offset beside the kind of pixels, and the offset may have a 16 in it."""
+    offsets = set()
+    for width in range(1, 60):
+        Image.new("RGB", (width, 4)).save(tmp_path / "x.tif", compression="packbits")
+        with Image.open(tmp_path / "x.tif") as image:
+            offsets.add("16" in str(image.tile[0][-1]))
+        assert not load_picture(tmp_path / "x.tif").notes
+    assert offsets == {True, False}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from calm_gui.errors import DataError
+from calm_gui.errors import DataError, why_unreadable
 from calm_training.metrics.pxap import unite_masks
 
 __all__ = [
@@ -103,7 +103,7 @@ def read_masks_csv(table: Path) -> list[MaskedPicture]:
             classes = _classes(row["imagenet_classes"])
             picture = MaskedPicture(table.parent / row["file"], (table.parent / row["mask"],), classes)
         except (KeyError, ValueError) as error:
-            faults.append(f"{table}, line {line}: {error!r}")
+            faults.append(f"{table}, line {line}: {why_unreadable(error)}")
             continue
         faults += [f"{table}, line {line}: there is no file {path}" for path in picture.files if not path.is_file()]
         pictures.append(picture)
@@ -125,7 +125,7 @@ def read_boxes_csv(table: Path) -> list[BoxedPicture]:
             boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
             picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, _boxes(boxes))
         except (KeyError, ValueError, AttributeError, TypeError) as error:
-            faults.append(f"{table}, line {line}: {error if isinstance(error, ValueError) else repr(error)}")
+            faults.append(f"{table}, line {line}: {why_unreadable(error)}")
             continue
         faults += [f"{table}, line {line}: {fault}" for fault in _faults(picture)]
         pictures.append(picture)

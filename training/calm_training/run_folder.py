@@ -9,11 +9,13 @@ from typing import Any
 
 import torch
 
-from calm_gui.errors import CalmError
-from calm_gui.model.files import write_bytes
+from calm_gui.errors import CalmError, why_unreadable
+from calm_gui.model.files import read_bounded, write_bytes
 from calm_training.config import Config
 
 __all__ = ["RunFolder"]
+
+_MAX_BYTES = 20_000_000
 
 
 class RunFolder:
@@ -70,9 +72,11 @@ class RunFolder:
         try:
             state: dict[str, Any] = torch.load(self._state, map_location="cpu", weights_only=True)
         except Exception as error:  # torch raises anything from OSError to UnpicklingError
+            refused = isinstance(error, OSError) and error.filename  # before a byte was read
+            reason = why_unreadable(error) if refused else "it is damaged or isn't this program's"
             raise CalmError(
-                f"the state of the run in {self.path} can't be read ({type(error).__name__}): it is damaged or isn't "
-                "this program's; go on from a copy of it, or start anew with --overwrite"
+                f"the state of the run in {self.path} can't be read: {reason}; go on from a copy of it, or start anew "
+                "with --overwrite"
             ) from error
         if not isinstance(state, dict):
             raise CalmError(f"the state of the run in {self.path} isn't this program's; start anew with --overwrite")
@@ -96,10 +100,13 @@ class RunFolder:
 
     def _refuse_other_settings(self, config: Config) -> None:
         try:
-            before = json.loads(self._settings.read_text("utf-8"))
+            before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
             before = {section: dict(before[section]) for section in ("data", "model", "optimizer")}
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise CalmError(f"the settings of the run in {self.path} can't be read ({type(error).__name__})") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise CalmError(
+                f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start anew with "
+                "--overwrite"
+            ) from error
         now = json.loads(json.dumps(config.to_json()))
         changed = [
             f"{section}.{key}"
