@@ -72,6 +72,7 @@ class ClassesPanel(QFrame):
             view.menu_wanted.connect(self._show_menu)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setAccessibleName("Lists of classes")
         self.tabs.addTab(self.predicted, "Predicted")
         self.tabs.addTab(self.tree, "WordNet")
         self.tabs.setCurrentWidget(self.tree)

@@ -17,6 +17,7 @@ from calm_gui.qt.about import about_html
 from calm_gui.qt.app import build_window
 from calm_gui.qt.cursor_line import cursor_text
 from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.keys_dialog import KeysDialog
 from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
@@ -329,9 +330,11 @@ def test_dark_theme_and_back(window: MainWindow) -> None:
 def test_every_control_has_an_accessible_name(window: MainWindow) -> None:
     from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QScrollBar, QTabBar
 
+    keys = KeysDialog(window.actions_by_name, Settings(None), window)
+
     nameless = [
         widget
-        for kind in (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit)
+        for kind in (QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QTabBar)
         for widget in window.findChildren(kind)
         if not isinstance(widget, QScrollBar)
         and not isinstance(widget.parent(), (QTabBar, QLineEdit, QComboBox))
@@ -339,6 +342,7 @@ def test_every_control_has_an_accessible_name(window: MainWindow) -> None:
         and not (isinstance(widget, QAbstractButton) and widget.text())
         and not widget.objectName().startswith(("qt_", "ScrollLeft", "ScrollRight"))
     ]
+    keys.deleteLater()
     assert nameless == []
 
 
