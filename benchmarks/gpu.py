@@ -1,106 +1,145 @@
 """The same measurements on a CUDA card, in one script of a few minutes: ``python -m benchmarks.gpu [--json FILE]``.
 
 Forward pass, explain(), batch throughput and training step in fp32, bf16 and with torch.compile; memory; and the map of
-another class against captum and pytorch-grad-cam. Nothing is asserted: the figures depend on the card.
+another class against captum and pytorch-grad-cam. Nothing is asserted: the figures depend on the card. With ``--device
+cpu`` it runs anywhere, to try the script itself.
 """
 
 import argparse
 import json
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 import calm_gui
+from benchmarks.model import peer_calls
+from benchmarks.training import step_of
 from calm_gui.api import sample_pictures
-from calm_gui.model.checkpoint import build_network
-from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.picture import load_picture
 
-BATCH = 64
-SECONDS = 3.0
+__all__ = ["main"]
+
+WAYS = ("fp32", "bf16", "bf16 compiled")
 
 
-def per_second(call: Callable[[], object], items: int) -> float:
-    """Items per second of a call, after a warm-up, with the card waited for."""
-    for _ in range(3):
+class Meter:
+    """Measures calls on one device.
+
+    Parameters
+    ----------
+    device : torch.device
+    seconds : float
+        How long each call is repeated.
+    """
+
+    def __init__(self, device: torch.device, seconds: float) -> None:
+        self.device = device
+        self.seconds = seconds
+        self.figures: dict[str, float] = {}
+
+    def wait(self) -> None:
+        """Wait for the card."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+    def rate(self, call: Callable[[], object]) -> float:
+        """Calls per second, after a warm-up."""
+        for _ in range(3):
+            call()
+        self.wait()
+        start, count = time.perf_counter(), 0
+        while time.perf_counter() - start < self.seconds:
+            call()
+            self.wait()
+            count += 1
+        return count / (time.perf_counter() - start)
+
+    def peak(self, name: str, call: Callable[[], object]) -> None:
+        """Note the MiB that the card holds at most during a call."""
+        if self.device.type != "cuda":
+            return
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(self.device)
         call()
-    torch.cuda.synchronize()
-    start, count = time.perf_counter(), 0
-    while time.perf_counter() - start < SECONDS:
-        call()
-        torch.cuda.synchronize()
-        count += 1
-    return items * count / (time.perf_counter() - start)
+        self.wait()
+        self.figures[f"{name}, peak MiB"] = torch.cuda.max_memory_allocated(self.device) / 2**20
 
 
-def throughput(device: torch.device) -> dict[str, float]:
-    """Pictures per second: forward pass in three ways, and explain()."""
-    model = calm_gui.load_checkpoint("demo", device=str(device))
-    inputs = torch.randn(BATCH, 3, 224, 224, device=device).contiguous(memory_format=torch.channels_last)
-    network = model.network
-    found = {}
-    with torch.inference_mode():
-        found["forward fp32"] = per_second(lambda: network(inputs), BATCH)
-        with torch.autocast("cuda", torch.bfloat16):
-            found["forward bf16"] = per_second(lambda: network(inputs), BATCH)
-        compiled = torch.compile(network)
-        with torch.autocast("cuda", torch.bfloat16):
-            found["forward bf16 compiled"] = per_second(lambda: compiled(inputs), BATCH)
+def explaining(meter: Meter, options: Namespace) -> None:
+    """Pictures per second: the forward pass in three ways, explain(), batches; and the map of another class."""
+    model = calm_gui.load_checkpoint("demo", device=str(meter.device))
     picture = load_picture(sample_pictures()[0])
-    found["explain one"] = per_second(lambda: model.explain(picture), 1)
-    found["explain batch"] = per_second(lambda: model.explain_batch([picture] * 16), 16)
-    return found
+    inputs = torch.randn(options.batch, 3, 224, 224, device=meter.device).contiguous(memory_format=torch.channels_last)
+    for way in options.ways:
+        forward = torch.compile(model.network) if "compiled" in way else model.network
+
+        def run(forward: Callable[..., object] = forward, way: str = way) -> None:
+            with (
+                torch.inference_mode(),
+                torch.autocast(meter.device.type, torch.bfloat16, enabled=way.startswith("bf16")),
+            ):
+                forward(inputs)
+
+        meter.figures[f"forward {way}, pictures/s"] = options.batch * meter.rate(run)
+        meter.peak(f"forward {way}", run)
+    pictures = [picture] * options.batch
+    meter.figures["explain one, pictures/s"] = meter.rate(lambda: model.explain(picture))
+    meter.figures["explain batch, pictures/s"] = options.batch * meter.rate(lambda: model.explain_batch(pictures))
+    explanation = model.explain(picture)
+    ours = 1000 / meter.rate(lambda: explanation.attribution(151))
+    meter.figures["another class, ours, ms"] = ours
+    for name, call in peer_calls(model, picture).items():
+        theirs = 1000 / meter.rate(call)
+        meter.figures[f"another class, {name}, ms"] = theirs
+        meter.figures[f"another class, {name} over ours"] = theirs / ours
 
 
-def training_step(device: torch.device) -> dict[str, float]:
-    """Milliseconds and MiB of a training step of ResNet50 at 28x28, C = 200: CAM against CALM-EM."""
-    from calm_gui.core.classes import ClassInfo, ClassTable
-    from calm_training.objectives import calm_em, cam
-
-    classes = ClassTable(ClassInfo(i, f"class {i}") for i in range(200))
-    found = {}
-    for name, activation in (("cam", None), ("calm-em", "softplus")):
-        method = "cam" if activation is None else "calm-em"
-        info = CheckpointInfo(method, "resnet50", 8, classes, saliency_activation=activation)  # type: ignore[arg-type]
-        network = build_network(info).to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9)
-        inputs = torch.randn(16, 3, 224, 224, device=device).contiguous(memory_format=torch.channels_last)
-        labels = torch.randint(200, (16,), device=device)
-
-        def step(network=network, optimizer=optimizer, inputs=inputs, labels=labels) -> None:  # type: ignore[no-untyped-def]
-            with torch.autocast("cuda", torch.bfloat16):
-                f, a = network(inputs)
-                loss = cam(f, labels) if a is None else calm_em(f, a, labels)
-            optimizer.zero_grad()
-            loss.mean().backward()
-            optimizer.step()
-
-        torch.cuda.reset_peak_memory_stats()
-        found[f"step {name}, ms"] = 1000 / per_second(step, 1)
-        found[f"step {name}, peak MiB"] = torch.cuda.max_memory_allocated() / 2**20
-    found["step calm-em over cam"] = found["step calm-em, ms"] / found["step cam, ms"]
-    return found
+def training(meter: Meter, options: Namespace) -> None:
+    """A training step of ResNet50 at 28x28, C = 200: CALM-EM against CAM in three ways."""
+    for way in options.ways:
+        for method in ("cam", "calm-em"):
+            step = step_of(
+                method,
+                device=str(meter.device),
+                batch=options.step_batch,
+                bfloat16=way.startswith("bf16"),
+                compiled="compiled" in way,
+            )
+            meter.figures[f"step {method} {way}, ms"] = 1000 / meter.rate(step)
+            meter.peak(f"step {method} {way}", step)
+        meter.figures[f"step calm-em over cam, {way}"] = (
+            meter.figures[f"step calm-em {way}, ms"] / meter.figures[f"step cam {way}, ms"]
+        )
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Print the figures; 2 where there is no card."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    options = parser.parse_args()
-    if not torch.cuda.is_available():
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--batch", type=int, default=64, help="pictures of a forward pass")
+    parser.add_argument("--step-batch", type=int, default=16, help="pictures of a training step")
+    parser.add_argument("--seconds", type=float, default=3.0, help="how long each call is repeated")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    options = parser.parse_args(arguments)
+    device = torch.device(options.device)
+    if device.type == "cuda" and not torch.cuda.is_available():
         print("there is no CUDA card here", file=sys.stderr)
         return 2
-    device = torch.device("cuda:0")
-    figures: dict[str, float] = {}
-    for measure in (throughput, training_step):
-        figures |= measure(device)
-    for name, value in figures.items():
-        print(f"{name:32s} {value:12.2f}")
+    meter = Meter(device, options.seconds)
+    explaining(meter, options)
+    training(meter, options)
+    card = torch.cuda.get_device_name(device) if device.type == "cuda" else "no card"
+    print(f"{card}, torch {torch.__version__}")
+    for name, value in meter.figures.items():
+        print(f"{name:48s} {value:12.2f}")
     if options.json:
-        options.json.write_text(json.dumps({"card": torch.cuda.get_device_name(device), **figures}, indent=1), "utf-8")
+        content = {"card": card, "torch": torch.__version__, **meter.figures}
+        options.json.write_text(json.dumps(content, indent=1), "utf-8")
     return 0
 
 

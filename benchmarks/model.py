@@ -1,8 +1,15 @@
 """Explaining against the bare network, and the map of another class against other libraries."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from benchmarks.timing import Row, interleaved, times_of
 
-__all__ = ["model_rows", "peer_rows"]
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+    from calm_gui.model.picture import Picture
+
+__all__ = ["model_rows", "peer_calls", "peer_rows"]
 
 
 def model_rows() -> list[Row]:
@@ -33,20 +40,13 @@ def model_rows() -> list[Row]:
     return rows
 
 
-def peer_rows() -> list[Row]:
-    """The map of another class, without painting, against captum and pytorch-grad-cam on the same network."""
-    import numpy as np
+def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[[], object]]":
+    """What other libraries that are installed do for the map of one class, on the same network and device."""
     import torch
 
-    import calm_gui
-    from calm_gui.api import sample_pictures
-    from calm_gui.model.picture import load_picture
     from calm_gui.model.preprocess import prepare
 
-    model = calm_gui.load_checkpoint("demo", device="cpu")
-    picture = load_picture(sample_pictures()[0])
-    explanation = model.explain(picture)
-    tensor, _ = prepare(picture, model.info.input, model.grid)
+    tensor = prepare(picture, model.info.input, model.grid)[0].to(model.device)
     network = model.network
 
     class Logits(torch.nn.Module):
@@ -63,28 +63,45 @@ def peer_rows() -> list[Row]:
     classifier = Logits().eval()
     for parameter in classifier.parameters():
         parameter.requires_grad_(True)
-    dogs = list(model.hierarchy["n02084071"].classes)
-    ours_one = times_of(lambda: explanation.attribution(int(np.random.default_rng().integers(1000))), 101).median
-    ours_set = times_of(lambda: explanation.attribution(dogs), 101).median
-    rows = []
+    calls: dict[str, Callable[[], object]] = {}
     try:
         from captum.attr import LayerGradCam
 
         layer = LayerGradCam(classifier, classifier.backbone)
-        captum = times_of(lambda: layer.attribute(tensor, target=151), 5, 1).median
-        rows += _against("captum LayerGradCam", captum, ours_one, ours_set, len(dogs))
+        calls["captum LayerGradCam"] = lambda: layer.attribute(tensor, target=151)
     except ImportError:
         pass
     try:
         from pytorch_grad_cam import GradCAM
         from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
 
-        with GradCAM(model=classifier, target_layers=[classifier.backbone]) as cam:
-            gradcam = times_of(lambda: cam(input_tensor=tensor, targets=[ClassifierOutputTarget(151)]), 5, 1).median
-        rows += _against("pytorch-grad-cam", gradcam, ours_one, ours_set, len(dogs))
+        cam = GradCAM(model=classifier, target_layers=[classifier.backbone])
+        calls["pytorch-grad-cam"] = lambda: cam(input_tensor=tensor, targets=[ClassifierOutputTarget(151)])
     except ImportError:
         pass
-    return rows
+    return calls
+
+
+def peer_rows() -> list[Row]:
+    """The map of another class, without painting, against captum and pytorch-grad-cam on the same network."""
+    import numpy as np
+
+    import calm_gui
+    from calm_gui.api import sample_pictures
+    from calm_gui.model.picture import load_picture
+
+    model = calm_gui.load_checkpoint("demo", device="cpu")
+    picture = load_picture(sample_pictures()[0])
+    explanation = model.explain(picture)
+    assert model.hierarchy is not None
+    dogs = list(model.hierarchy["n02084071"].classes)
+    ours_one = times_of(lambda: explanation.attribution(int(np.random.default_rng().integers(1000))), 101).median
+    ours_set = times_of(lambda: explanation.attribution(dogs), 101).median
+    return [
+        row
+        for name, call in peer_calls(model, picture).items()
+        for row in _against(name, times_of(call, 5, 1).median, ours_one, ours_set, len(dogs))
+    ]
 
 
 def _against(name: str, theirs: float, ours_one: float, ours_set: float, size: int) -> list[Row]:

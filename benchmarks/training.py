@@ -17,7 +17,15 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-def step_of(method: str, classes: int = CLASSES):  # type: ignore[no-untyped-def]
+def step_of(  # type: ignore[no-untyped-def]
+    method: str,
+    classes: int = CLASSES,
+    *,
+    device: str = "cpu",
+    batch: int = BATCH,
+    bfloat16: bool = False,
+    compiled: bool = False,
+):
     """A call that makes one training step: forward, loss, backward, SGD."""
     import torch
 
@@ -30,15 +38,17 @@ def step_of(method: str, classes: int = CLASSES):  # type: ignore[no-untyped-def
     table = ClassTable(ClassInfo(i, f"class {i}") for i in range(classes))
     activation = None if method == "cam" else "softplus"
     info = CheckpointInfo(method, "resnet50", 8, table, saliency_activation=activation)  # type: ignore[arg-type]
-    network = build_network(info).to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+    network = build_network(info).to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+    forward = torch.compile(network) if compiled else network
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-3, momentum=0.9, nesterov=True, weight_decay=1e-4)
-    inputs = torch.randn(BATCH, 3, 224, 224).contiguous(memory_format=torch.channels_last)
-    labels = torch.randint(classes, (BATCH,))
+    inputs = torch.randn(batch, 3, 224, 224, device=device).contiguous(memory_format=torch.channels_last)
+    labels = torch.randint(classes, (batch,), device=device)
     losses = {"calm-em": calm_em, "calm-ml": calm_ml}
 
     def step() -> None:
-        f, a = network(inputs)
-        loss = cam(f, labels) if a is None else losses[method](f, a, labels)
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bfloat16):
+            f, a = forward(inputs)
+            loss = cam(f, labels) if a is None else losses[method](f, a, labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
