@@ -1,5 +1,6 @@
 """Hours of use in a minute: memory, threads, blocked event loop, closing at any moment."""
 
+import json
 import os
 import random
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -125,3 +127,87 @@ def test_closing_at_any_moment_ends_well(tmp_path: Path, seconds: float) -> None
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+_CLOSE_WHILE = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from calm_gui.__main__ import parse
+from calm_gui.qt import app
+from calm_gui.qt.batch_dialog import BatchDialog
+from calm_gui.qt.export_dialog import ExportDialog
+
+work, out = sys.argv[1], Path(sys.argv[2])
+
+def interrupt_once_written(pattern):
+    while not list(out.glob(pattern)):
+        time.sleep(0.001)
+    print("interrupted", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+def interrupt(pattern):
+    threading.Thread(target=interrupt_once_written, args=(pattern,), daemon=True).start()
+
+def batch(window):
+    dialog = window.findChild(BatchDialog)
+    dialog.out.setText(str(out))
+    for box in dialog.formats.values():
+        box.setChecked(True)
+    interrupt("*.npz")
+    dialog.run()
+
+def export(window):
+    interrupt(".calm-*")
+    window.findChild(ExportDialog).save(str(out / "x.pdf"))
+
+def method(window):
+    def tell(text):
+        if "pass 2" in window.workspace.status:
+            print("interrupted", flush=True)
+            window.close()
+    window.hub.status_changed.connect(tell)
+    window.workspace.change_pane(0, reading="method:occlusion")
+
+def begin(window):
+    if window.workspace.scene.explanation is None:
+        QTimer.singleShot(20, lambda: begin(window))
+    elif work == "method":
+        method(window)
+    else:
+        QTimer.singleShot(100, lambda: globals()[work](window))
+        getattr(window.files, work)()
+
+built = app.build_window
+def build(*arguments, **options):
+    window = built(*arguments, **options)
+    QTimer.singleShot(0, lambda: begin(window))
+    return window
+app.build_window = build
+sys.exit(app.run(parse([])))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", ["batch", "export", "method"])
+def test_closing_while_something_is_made_leaves_whole_files_only(tmp_path: Path, work: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", _CLOSE_WHILE, work, str(out)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "interrupted\n", "")
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in written if path.name.startswith(".calm-")]
+    assert bool(list(out.iterdir())) == (work != "method") and not (out / "summary.csv").exists()
+    for path in written:
+        data = path.read_bytes()
+        if path.suffix == ".json":
+            json.loads(data)
+        elif path.suffix in _ENDS:
+            assert data.rstrip().endswith(_ENDS[path.suffix]), path
+        elif path.suffix == ".npz":
+            np.load(path).close()
+
+
+_ENDS = {".pdf": b"%%EOF", ".svg": b"</svg>", ".png": b"IEND\xaeB`\x82"}
