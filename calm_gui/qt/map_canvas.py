@@ -250,7 +250,7 @@ class MapCanvas(QWidget):
         scaler = QPainter(result)
         target = QRectF(0, 0, visible.width(), visible.height())
         scaler.drawImage(target, self._source, source)  # hard edges below, since smooth ones are transparent
-        if step_x > 0.25 and abs(step_x - 1) > 1e-6:  # from four-fold on, and at 100 %, the pixels themselves matter
+        if 0.25 < step_x != 1.0:  # from four-fold on the pixels themselves are of interest
             scaler.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             scaler.drawImage(target, self._source, source)
         scaler.end()

@@ -43,7 +43,7 @@ assert ratio == float(sys.argv[1]), ratio
 # 100 %: device pixels are the file's
 show(sys.argv[2])
 pixels = load_picture(sys.argv[2]).pixels
-for side in range(1101, 1111):  # the zoom is right to its last bit for some, and not for others
+for side in range(1101, 1107):  # each lays the file's pixels elsewhere between the screen's
     window.resize(side, side - 400)
     application.processEvents()
     window.workspace.reset_view()
