@@ -31,7 +31,7 @@ _MOST_JPEG_PIXELS = 180_000_000
 
 
 class _Thumbnails(QListWidget):
-    """The row itself; arrow keys change the picture."""
+    """The row itself; arrow and page keys change the picture."""
 
     def __init__(self, hub: Hub) -> None:
         super().__init__()
@@ -49,7 +49,15 @@ class _Thumbnails(QListWidget):
         self.setUniformItemSizes(True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
+        by = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
+        if by:  # a list in one row has no pages of its own
+            row = self.currentRow() + by
+            while 0 <= row < self.count() and self.isRowHidden(row):
+                row += by
+            if 0 <= row < self.count():
+                self.setCurrentRow(row)
+        else:
+            super().keyPressEvent(event)
         self._workspace.show_picture(self.currentRow())
 
 

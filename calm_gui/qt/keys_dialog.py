@@ -28,6 +28,8 @@ GESTURES = (
     ("Letters in the tree", "go to the next group that begins so"),
     ("Hold Space on a pane", "see the picture without the map"),
     ("Wheel, drag", "zoom and pan all panes together"),
+    ("Esc while drawing", "give up the region"),
+    ("Arrows, PgUp, PgDn in the film strip", "go through the pictures"),
     ("Ctrl+F, Return", "search; Return goes to what was found"),
     ("Left, Right in the strip", "a step down or up the hierarchy"),
     ("Delete on a chip", "take it out of the set"),

@@ -8,6 +8,7 @@ from PySide6.QtGui import (
     QColor,
     QFocusEvent,
     QImage,
+    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPainterPath,
@@ -34,6 +35,9 @@ Tool = Literal["pan", "box", "polygon", "brush"]
 MAX_ZOOM = 64.0
 _BRUSH = 12.0
 """Radius of the brush on the screen."""
+
+_FEWEST = {"box": 2, "polygon": 3, "brush": 1}
+"""How many points each tool needs."""
 
 
 class MapCanvas(QWidget):
@@ -74,6 +78,7 @@ class MapCanvas(QWidget):
         self._truth: tuple[Box, ...] = ()
         self._cross: tuple[float, float] | None = None
         self._pressed: QPointF | None = None
+        self._still = True
         self._stroke: list[tuple[float, float]] = []
         self._start_centre = (0.5, 0.5)
         self._base_key: object = None
@@ -133,6 +138,14 @@ class MapCanvas(QWidget):
             (point.x() - rect.x()) / rect.width() * size[0],
             (point.y() - rect.y()) / rect.height() * size[1],
         )
+
+    def _nearest(self, point: QPointF) -> tuple[float, float] | None:
+        """Picture coordinates of the point of the picture that is nearest to a point of this widget."""
+        rect, size = self.picture_rect(), self._picture_size
+        if size is None or rect.isEmpty():
+            return None
+        across, down = (point.x() - rect.x()) / rect.width(), (point.y() - rect.y()) / rect.height()
+        return min(max(across, 0.0), 1.0) * size[0], min(max(down, 0.0), 1.0) * size[1]
 
     def from_picture(self, x: float, y: float) -> QPointF:
         """A point of this widget from picture coordinates."""
@@ -372,7 +385,7 @@ class MapCanvas(QWidget):
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
             pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
             painter.setPen(pen)
-            painter.drawPolyline(QPolygonF(points))
+            painter.drawPolyline(QPolygonF([points[0], *points]))  # twice the first: one point alone isn't drawn
             return
         painter.setBrush(QColor(colour.red(), colour.green(), colour.blue(), 30))
         for pen in (QPen(QColor(0, 0, 0, 150), 3), QPen(colour, 1.6)):
@@ -456,37 +469,54 @@ class MapCanvas(QWidget):
         if event.button() not in drags:
             super().mousePressEvent(event)
             return
-        self._pressed = event.position()
+        self._pressed, self._still = event.position(), True
         self._start_centre = self._view.centre
-        point = self.to_picture(event.position())
+        point = self._nearest(event.position())
         if self.tool != "pan" and event.button() == Qt.MouseButton.LeftButton and point:
             self._stroke = [point]
+            self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        point = self.to_picture(event.position())
-        self.hovered.emit(point)
+        self.hovered.emit(self.to_picture(event.position()))
         if self._pressed is None:
             return
+        self._still = self._still and (event.position() - self._pressed).manhattanLength() < 4
         if self._stroke:
-            if point:
-                self._stroke = [self._stroke[0], point] if self.tool == "box" else [*self._stroke, point]
-                self.update()
+            self._draw_on(event.position())
         elif self._view.zoom > 1:
             rect, delta = self.picture_rect(), event.position() - self._pressed
             x, y = self._start_centre
             centre = (x - delta.x() / rect.width(), y - delta.y() / rect.height())
             self.moved.emit(self._view.zoom, self._kept_inside(centre, self._view.zoom))
 
+    def _draw_on(self, position: QPointF) -> None:
+        """Take what is being drawn on to a place; what lies outside the picture counts as its edge."""
+        point = self._nearest(position)
+        if point and point != self._stroke[-1]:
+            self._stroke = [self._stroke[0], point] if self.tool == "box" else [*self._stroke, point]
+            self.update()
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._pressed is None:
             return
-        still = (event.position() - self._pressed).manhattanLength() < 4
+        still = self._still and (event.position() - self._pressed).manhattanLength() < 4
+        if self._stroke and not still:
+            self._draw_on(event.position())
         stroke, self._stroke, self._pressed = self._stroke, [], None
-        if stroke and not still and len(stroke) >= (2 if self.tool == "box" else 3):
+        here = self.to_picture(event.position())
+        if stroke and (self.tool == "brush" and here if still else len(stroke) >= _FEWEST[self.tool]):
             self.drawn.emit(self.tool, tuple(stroke), self._brush_radius())
-        elif still and (point := self.to_picture(event.position())):
-            self.clicked.emit(*point)
+        elif still and here:
+            self.clicked.emit(*here)
         self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape gives up what is being drawn."""
+        if event.key() == Qt.Key.Key_Escape and self._stroke:
+            self._stroke, self._pressed = [], None
+            self.update()
+        else:
+            super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.focused.emit()

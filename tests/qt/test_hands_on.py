@@ -1,0 +1,121 @@
+"""What the hands do: drawing beyond the edge, paging, searching, filtering, zooming out."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from calm_gui.api import sample_pictures
+from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.map_canvas import MapCanvas
+from calm_gui.session.state import Pane, RegionShape
+
+
+@pytest.fixture
+def draw(window: MainWindow) -> Callable[..., RegionShape | None]:
+    """Drag with a tool over points of the only pane; the region that comes of it."""
+    window.workspace.set_panes([Pane("attribution")])
+    QApplication.processEvents()
+
+    def drag(tool: str, *points: QPoint) -> RegionShape | None:
+        canvas = window.panes.panes[0].canvas
+        window.actions_by_name[tool].setChecked(True)
+        QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=points[0])
+        for point in points[1:]:
+            QTest.mouseMove(canvas, point)
+        QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=points[-1])
+        window.actions_by_name[tool].setChecked(False)
+        regions = window.workspace.state.regions
+        return regions[-1] if regions else None
+
+    return drag
+
+
+def edges(canvas: MapCanvas) -> tuple[QPoint, QPoint]:
+    """Places in the canvas left above, and right below, of the picture as far as there is a margin."""
+    rect = canvas.picture_rect().toRect()
+    assert rect.left() > 8 or rect.top() > 8
+    beyond = QPoint(8 if rect.left() > 8 else 0, 8 if rect.top() > 8 else 0)
+    return rect.topLeft() - beyond, rect.bottomRight() + beyond
+
+
+def test_a_rectangle_drawn_past_the_edges_ends_at_them(window: MainWindow, draw: Callable[..., RegionShape]) -> None:
+    first, last = edges(window.panes.panes[0].canvas)
+    width, height = window.hub.scene.explanation.geometry.picture
+    shape = draw("box", first, first + QPoint(30, 30), last)
+    assert np.allclose(shape.points, [(0, 0), (width, height)], atol=2 * width / 200)
+    side = 0 if window.panes.panes[0].canvas.picture_rect().left() > 8 else 1  # the one with a margin
+    assert [point[side] for point in shape.points] == [0.0, (width, height)[side]]
+
+
+def test_a_lasso_drawn_past_the_edge_follows_it(window: MainWindow, draw: Callable[..., RegionShape]) -> None:
+    canvas = window.panes.panes[0].canvas
+    middle = canvas.picture_rect().center().toPoint()
+    first, last = edges(canvas)
+    shape = draw("lasso", middle, first, QPoint(last.x(), first.y()), last, middle)
+    x, y = np.array(shape.points).T
+    width, height = window.hub.scene.explanation.geometry.picture
+    assert x.min() < 0.02 * width and x.max() > 0.98 * width and y.max() > 0.98 * height
+    assert x.min() >= 0 and y.min() >= 0 and x.max() <= width and y.max() <= height
+    # It ended where it began, which is no click.
+    assert window.workspace.state.regions == (shape,)
+
+
+def test_a_click_with_the_brush_makes_a_dab(window: MainWindow, draw: Callable[..., RegionShape]) -> None:
+    canvas = window.panes.panes[0].canvas
+    middle = canvas.picture_rect().center().toPoint()
+    before = canvas.grab().toImage().pixelColor(middle)
+    shape = draw("brush", middle)
+    assert shape.kind == "brush" and len(shape.points) == 1
+    assert window.hub.scene.regions[0][1].cells > 0
+    assert canvas.grab().toImage().pixelColor(middle + QPoint(4, 4)) != before
+    shape = draw("brush", middle, middle + QPoint(40, 0))
+    assert len(shape.points) == 2 and len(window.workspace.state.regions) == 2
+
+
+def test_clicks_with_other_tools_and_beside_the_picture_draw_nothing(
+    window: MainWindow, draw: Callable[..., RegionShape | None]
+) -> None:
+    canvas = window.panes.panes[0].canvas
+    for tool in ("box", "lasso"):
+        assert draw(tool, canvas.rect().center()) is None
+    assert draw("brush", edges(canvas)[0]) is None
+
+
+def test_escape_gives_up_what_is_being_drawn(window: MainWindow) -> None:
+    canvas = window.panes.panes[0].canvas
+    middle = canvas.picture_rect().center().toPoint()
+    window.actions_by_name["box"].setChecked(True)
+    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=middle)
+    QTest.mouseMove(canvas, middle + QPoint(40, 40))
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    QTest.mouseMove(canvas, middle + QPoint(60, 60))
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=middle + QPoint(60, 60))
+    window.actions_by_name["box"].setChecked(False)
+    assert window.workspace.state.regions == ()
+
+
+def test_page_keys_page_where_the_keyboard_is(window: MainWindow, settle: Callable[[], None]) -> None:
+    window.workspace.open_pictures(sample_pictures()[:3])
+    settle()
+    window.activateWindow()
+    tree = window.classes.tree
+    tree.expandAll()
+    tree.setCurrentIndex(tree.model().index(0, 0))
+    tree.setFocus()
+    QTest.keyClick(tree, Qt.Key.Key_PageDown)
+    assert window.workspace.state.current == 0
+    assert tree.visualRect(tree.currentIndex()).bottom() > tree.viewport().height() / 2
+    films = window.film.list
+    films.setFocus()
+    QTest.keyClick(films, Qt.Key.Key_PageDown)
+    assert window.workspace.state.current == 1
+    window.film.list.setRowHidden(0, True)
+    QTest.keyClick(films, Qt.Key.Key_PageUp)
+    assert window.workspace.state.current == 1
+    window.film.list.setRowHidden(0, False)
+    QTest.keyClick(films, Qt.Key.Key_PageUp)
+    assert window.workspace.state.current == 0
