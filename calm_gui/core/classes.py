@@ -1,5 +1,6 @@
 """Classes and sets of classes. A class is its index (and wnid, if known), never its name."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,45 @@ import numpy as np
 
 from calm_gui.errors import ClassLookupError
 
-__all__ = ["ClassInfo", "ClassSet", "ClassTable", "fold_text"]
+__all__ = ["ClassInfo", "ClassSet", "ClassTable", "Searchable", "fold_text"]
 
 
 def fold_text(text: str) -> str:
-    """Text as search compares it: case, accents, and `_` against blank make no difference."""
-    if text.isascii():  # nothing to decompose; thousands of these are folded at the first search
-        return text.casefold().replace("_", " ").strip()
-    decomposed = unicodedata.normalize("NFKD", text.casefold().replace("_", " "))
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).strip()
+    """Text as search compares it: case, accents, `_` against blank and the number of blanks make no difference."""
+    folded = text.casefold().replace("_", " ")
+    if not text.isascii():  # only these have anything to decompose; thousands of texts are folded at the first search
+        folded = "".join(c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c))
+    return " ".join(folded.split())
+
+
+class Searchable:
+    """What a search looks through of one class or group, folded.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Name and synonyms.
+    wnid, gloss : str
+    index : int or None
+        Of the class, for a class.
+    """
+
+    __slots__ = ("_gloss", "_index", "_names", "_wnid")
+
+    def __init__(self, names: Iterable[str], wnid: str, gloss: str, index: int | None) -> None:
+        self._names = "\n".join(map(fold_text, names))
+        self._wnid, self._gloss, self._index = fold_text(wnid), fold_text(gloss), str(index)
+
+    def matches(self, needle: str) -> bool:
+        """Whether a folded text is found: digits alone are an index, a word of a name, or four or more of a wnid."""
+        if needle.isdecimal():
+            of_wnid = len(needle) >= 4 and needle in self._wnid
+            return needle == self._index or of_wnid or needle in re.findall(r"\w+", self._names)
+        return self.is_named(needle) or needle in self._wnid or needle in self._gloss
+
+    def is_named(self, needle: str) -> bool:
+        """Whether a folded text is part of a name or synonym."""
+        return needle in self._names
 
 
 @dataclass(frozen=True)
@@ -161,30 +192,30 @@ class ClassTable(Sequence[ClassInfo]):
         return tuple(named or matches)
 
     @cached_property
-    def _searchable(self) -> tuple[str, ...]:
-        """What `find` looks through, for each class: name, synonyms and wnid, a line each."""
+    def _searchable(self) -> tuple[Searchable, ...]:
+        """What `find` looks through, for each class."""
         return tuple(
-            "\n".join(fold_text(t) for t in (info.name, *info.synonyms, info.wnid or "")) for info in self._classes
+            Searchable((info.name, *info.synonyms), info.wnid or "", info.gloss, info.index) for info in self._classes
         )
 
     def find(self, text: str) -> tuple[ClassInfo, ...]:
-        """All classes that `text` may mean: part of a name, synonym or wnid, or an index.
+        """All classes that `text` may mean: part of a name, synonym, wnid or description, or an index.
 
         Parameters
         ----------
         text : str
+            See `Searchable.matches`; a blank one finds nothing.
 
         Returns
         -------
         tuple of ClassInfo
-            Whole-name matches first, then by index.
+            Whole-name matches first, then names and synonyms, then the rest; each by index.
         """
         needle = fold_text(text)
         if not needle:
             return ()
-        hits = [
-            info
-            for info, known in zip(self._classes, self._searchable, strict=True)
-            if needle == str(info.index) or needle in known
-        ]
-        return tuple(sorted(hits, key=lambda info: (fold_text(info.name) != needle, info.index)))
+        known = self._searchable
+        hits = [info for info in self._classes if known[info.index].matches(needle)]
+        return tuple(
+            sorted(hits, key=lambda i: (fold_text(i.name) != needle, not known[i.index].is_named(needle), i.index))
+        )

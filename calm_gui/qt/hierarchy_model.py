@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from calm_gui.core.classes import ClassSet, fold_text
+from calm_gui.core.classes import ClassSet, Searchable, fold_text
 from calm_gui.core.hierarchy import Hierarchy, Node
 
 __all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel"]
@@ -59,7 +59,7 @@ class HierarchyModel(QAbstractItemModel):
         self._probabilities: dict[str, float] = {}
         self._target = ClassSet()
         self._ticks: dict[str, Qt.CheckState] = {}
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, Searchable] = {}
         self._hits: frozenset[str] | None = None
         self._sorting = (NAME, False)
         self.folded = True
@@ -103,7 +103,7 @@ class HierarchyModel(QAbstractItemModel):
         Parameters
         ----------
         text : str
-            Empty shows all.
+            See `Searchable.matches`; a blank one shows all.
 
         Returns
         -------
@@ -115,12 +115,7 @@ class HierarchyModel(QAbstractItemModel):
         if needle and self._hierarchy is not None:
             if not self._texts:  # made at the first search, which leaves the start free of it
                 self._texts = {node.key: _searchable(node) for node in self._hierarchy.values()}
-            exact = needle if needle.isdecimal() else None
-            hits = frozenset(
-                key
-                for key, known in self._texts.items()
-                if (str(self._hierarchy[key].class_index) == exact if exact else needle in known)
-            )
+            hits = frozenset(key for key, known in self._texts.items() if known.matches(needle))
         if hits != self._hits:
             self.beginResetModel()
             self._hits = hits
@@ -281,6 +276,5 @@ _NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-def _searchable(node: Node) -> str:
-    """Everything that a search looks through, a line each."""
-    return "\n".join(fold_text(text) for text in (node.name, *node.synonyms, node.key, node.gloss))
+def _searchable(node: Node) -> Searchable:
+    return Searchable((node.name, *node.synonyms), node.key, node.gloss, node.class_index)

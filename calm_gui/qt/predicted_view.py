@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.classes import ClassSet, ClassTable, fold_text
 from calm_gui.qt.hierarchy_model import KEY_ROLE, PROBABILITY_ROLE
 from calm_gui.qt.probability_delegate import ProbabilityDelegate
 from calm_gui.session.expression import class_key
@@ -41,7 +41,7 @@ class PredictedModel(QAbstractTableModel):
         self.beginResetModel()
         self._classes, self._p, self._target, self._text = classes, p, target, text
         order = list(range(len(classes))) if p is None else [int(i) for i in np.argsort(-p, kind="stable")]
-        if text:
+        if fold_text(text):
             hits = {info.index for info in classes.find(text)}
             order = [i for i in order if i in hits]
         self._order = order

@@ -9,8 +9,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import sample_pictures
+from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
+from calm_gui.qt.hierarchy_model import HierarchyModel
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.map_canvas import MapCanvas
+from calm_gui.qt.predicted_view import PredictedModel
 from calm_gui.session.state import Pane, RegionShape
 
 
@@ -119,3 +122,33 @@ def test_page_keys_page_where_the_keyboard_is(window: MainWindow, settle: Callab
     window.film.list.setRowHidden(0, False)
     QTest.keyClick(films, Qt.Key.Key_PageUp)
     assert window.workspace.state.current == 0
+
+
+@pytest.mark.parametrize("text", ["151", "dog", "used for", "2085620", "1440764", "n0208562", "  great   Dane ", "n"])
+def test_tree_and_list_find_the_same_classes(window: MainWindow, text: str) -> None:
+    scene = window.hub.scene
+    model = HierarchyModel()
+    model.set_hierarchy(scene.hierarchy)
+    found = model.search(text)
+    nodes = [node for key, node in scene.hierarchy.items() if model.is_hit(key)]
+    assert found == len(nodes) > 0
+    classes = {info.index for info in scene.classes.find(text)}
+    assert {node.class_index for node in nodes if node.class_index is not None} == classes
+    if text == "151":
+        assert classes == {151}
+
+
+def test_digits_are_an_index_a_word_of_a_name_or_four_of_a_wnid() -> None:
+    table = ClassTable(
+        [ClassInfo(0, "737-300", "n02000737"), ClassInfo(1, "class 1", "n01440764"), ClassInfo(2, "A7371")]
+    )
+    found = {text: [info.index for info in table.find(text)] for text in ("737", "0073", "1", "1440", "144", "7371")}
+    assert found == {"737": [0], "0073": [0], "1": [1], "1440": [1], "144": [], "7371": []}
+
+
+def test_a_search_for_blanks_shows_everything(window: MainWindow) -> None:
+    view = PredictedModel()
+    scene = window.hub.scene
+    view.show(scene.classes, scene.class_probabilities, scene.target, "   ")
+    assert view.rowCount() == len(scene.classes)
+    assert fold_text(" a  B\t_c ") == "a b c" and not scene.classes.find("   ")
