@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +37,15 @@ class GroundTruth:
     def boxes_of(self, picture: str) -> tuple[Box, ...]:
         """Boxes of a picture."""
         return next((self.boxes[key] for key in _keys(picture) if key in self.boxes), ())
+
+    def coverage(self, pictures: Sequence[str]) -> str:
+        """A sentence that says for how many of the open pictures something is known."""
+        named = {**self.classes, **self.boxes}
+        known = sum(any(key in named for key in _keys(picture)) for picture in pictures)
+        said = f"the table has ground truth for {known or 'none'} of {len(pictures)} open pictures"
+        if known or not pictures or not named:
+            return said
+        return f"{said}: it names {next(iter(named))}, for example, and the first open one is {Path(pictures[0]).name}"
 
 
 def _keys(picture: str) -> tuple[str, ...]:
@@ -93,7 +102,8 @@ def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
 
 
 def _class_in_row(row: Mapping[str, str | None], classes: ClassTable, where: str) -> int | None:
-    if info := classes.by_wnid((row.get("wnid") or "").strip()):
+    wnid = (row.get("wnid") or "").strip()
+    if info := classes.by_wnid(wnid):
         return info.index
     if text := (row.get("class_index") or "").strip():
         if text.isdecimal() and int(text) < len(classes):
@@ -104,6 +114,8 @@ def _class_in_row(row: Mapping[str, str | None], classes: ClassTable, where: str
         if len(named) == 1:
             return named[0].index
         raise DataError(f"{where}: {text!r} names {len(named)} classes of the checkpoint")
+    if wnid:
+        raise DataError(f"{where}: the checkpoint has no class with the wnid {wnid!r}")
     return None
 
 

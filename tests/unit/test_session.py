@@ -357,6 +357,11 @@ def test_truth_from_a_table(tmp_path: Path) -> None:
     assert truth.boxes_of("/x/a.jpg") == (Box(1, 2, 3, 4), Box(5, 6, 7, 8))
     assert truth.boxes_of("/x/b.jpg") == (Box(0, 0, 9, 9),)
     assert GroundTruth().class_of("a.jpg") is None
+    assert truth.coverage(["/x/a.jpg", "/y/b.jpg", "/x/c.jpg"]) == "the table has ground truth for 2 of 3 open pictures"
+    said = truth.coverage(["/x/c.jpg"])
+    assert "none of 1" in said and "names a.jpg" in said and said.endswith("c.jpg")
+    (tmp_path / "t.csv").write_text("file,wnid,class\na.jpg,n99999999,dog\n", "utf-8")
+    assert read_truth(tmp_path / "t.csv", CLASSES).class_of("a.jpg") == 1
 
 
 @pytest.mark.parametrize(
@@ -366,6 +371,7 @@ def test_truth_from_a_table(tmp_path: Path) -> None:
         ("file,colour\na.jpg,red\n", "neither classes"),
         ("file,class\na.jpg,unicorn\n", "line 2.*unicorn"),
         ("file,class_index\na.jpg,9\n", "line 2.*no class 9"),
+        ("file,wnid,boxes\na.jpg,,\nb.jpg,n99999999,1 2 3 4\n", "line 3.*no class with the wnid 'n99999999'"),
         ("file,boxes\na.jpg,1 2 3\n", "line 2.*isn't a box"),
         ("file,boxes\na.jpg,5 5 1 9\n", "line 2.*reversed"),
         ("file,class\n,dog\n", "line 2.*missing"),
