@@ -1,5 +1,6 @@
 """Arranges one to six panes so that the picture is as large as it can be."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtWidgets import QGridLayout, QWidget
@@ -9,7 +10,7 @@ from calm_gui.qt.map_canvas import Tool
 from calm_gui.qt.pane_widget import PaneWidget
 from calm_gui.session.scene import Scene
 
-__all__ = ["PaneGrid", "best_columns"]
+__all__ = ["PaneGrid", "best_columns", "short_titles"]
 
 _CHROME = (80, 40)
 """Width and height of a pane that the picture can't use."""
@@ -33,6 +34,16 @@ def best_columns(count: int, width: int, height: int, aspect: float) -> int:
         return min(width / columns - _CHROME[0], (height / rows - _CHROME[1]) * aspect)
 
     return max(range(1, count + 1), key=lambda columns: (drawn_width(columns), -columns))
+
+
+def short_titles(titles: Sequence[str]) -> list[str]:
+    """The part of each pane's title that tells it from the others: the reading, else the sets, else all of it."""
+    parts = [title.partition(" — ") for title in titles]
+    readings, sets = [part[0] for part in parts], [part[2] for part in parts]
+    return [
+        reading if readings.count(reading) == 1 else name if name and sets.count(name) == 1 else title
+        for title, reading, name in zip(titles, readings, sets, strict=True)
+    ]
 
 
 class PaneGrid(QWidget):
@@ -62,8 +73,9 @@ class PaneGrid(QWidget):
         if len(self.panes) != len(contents):
             self._make(len(contents))
         self._arrange()
-        for position, (pane, content) in enumerate(zip(self.panes, contents, strict=True)):
-            pane.show_content(content, scene, active=position == scene.state.active and len(contents) > 1)
+        titles = short_titles([content.title for content in contents])
+        for position, (pane, content, title) in enumerate(zip(self.panes, contents, titles, strict=True)):
+            pane.show_content(content, title, scene, active=position == scene.state.active and len(contents) > 1)
 
     def _make(self, count: int) -> None:
         while len(self.panes) > count:

@@ -9,17 +9,23 @@ from calm_gui.qt.theme import current_theme
 __all__ = ["PaneHeader"]
 
 _GAP = 8
+_TITLE_SHARE = 0.4
+_TITLE_LEAST = 36
+"""Of the line, and in pixels: what a number leaves to the title."""
+_SEPARATOR = len(" — ")
 
 
 class PaneHeader(QWidget):
     """Paints its texts itself, since labels would lay the whole window out anew at every click.
 
-    The longest subtitle that leaves the title whole is shown. Where none does, the shortest is, and the title gives
-    way: a number is never hidden.
+    The longest subtitle that leaves the title whole is shown. Where none does, the title gives way to the shortest, as
+    long as enough of it stays; else there is no subtitle. So a number is seen whole or not at all.
 
     Attributes
     ----------
     title : str
+    short_title : str
+        What tells the pane from the others: the title or a part of it.
     subtitles : tuple of str
         The longest first.
     passed : bool or None
@@ -28,7 +34,7 @@ class PaneHeader(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title = ""
+        self.title = self.short_title = ""
         self.subtitles: tuple[str, ...] = ("",)
         self.passed: bool | None = None
         self._bold = QFont(self.font())
@@ -38,13 +44,37 @@ class PaneHeader(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(100, self.fontMetrics().height() + 6)
 
-    def show_texts(self, title: str, subtitles: tuple[str, ...], passed: bool | None, tool_tip: str) -> None:
+    def show_texts(
+        self, title: str, short_title: str, subtitles: tuple[str, ...], passed: bool | None, tool_tip: str
+    ) -> None:
         """Show other texts."""
-        if (title, subtitles, passed) != (self.title, self.subtitles, self.passed):
-            self.title, self.subtitles, self.passed = title, subtitles, passed
+        texts = (title, short_title, subtitles, passed)
+        if texts != (self.title, self.short_title, self.subtitles, self.passed):
+            self.title, self.short_title, self.subtitles, self.passed = texts
             self.setAccessibleName(f"{title}, {subtitles[0]}")
             self.update()
         self.setToolTip(tool_tip)
+
+    def fitting(self, width: int) -> tuple[str, str]:
+        """Title and subtitle as they are written in a width."""
+        plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
+        whole, short = bold.horizontalAdvance(self.title), bold.horizontalAdvance(self.short_title)
+        last = self.subtitles[-1]
+        least = min(short, max(_TITLE_LEAST, int(_TITLE_SHARE * width)))
+        if not any(c.isdigit() for c in last) or plain.horizontalAdvance(last) > width - _GAP - least:
+            last = ""  # words give way to the title, and a number where it would leave too little of it
+        left = width - _GAP - plain.horizontalAdvance(last)
+        part = not self.title.startswith(self.short_title)  # else an ellipsis leads from one to the other
+        room = width - _GAP - (short if part and whole > left else whole)
+        subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), last)
+        if subtitle:
+            width -= plain.horizontalAdvance(subtitle) + _GAP
+        title = bold.elidedText(self.title, Qt.TextElideMode.ElideRight, width)
+        if title != self.title and (part or len(title) < len(self.short_title) + _SEPARATOR + 3):
+            title = bold.elidedText(self.short_title, Qt.TextElideMode.ElideRight, width)
+        if title.endswith("…"):
+            title = title.rstrip("… —") + "…"
+        return title, subtitle
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()
@@ -57,19 +87,10 @@ class PaneHeader(QWidget):
             mark = QRect(area.right() - 14, area.top(), 15, area.height())
             painter.drawText(mark, middle | int(Qt.AlignmentFlag.AlignRight), "✓" if self.passed else "✗")
             area.setRight(mark.left() - 2)
-        plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
-        shortest = self.subtitles[-1]
-        if not any(c.isdigit() for c in shortest):
-            shortest = ""  # words give way to the title, numbers don't
-        left = area.width() - _GAP - plain.horizontalAdvance(shortest)
-        name = self.title.split(" — ", 1)[-1]  # what tells panes of one reading apart
-        title = next((t for t in (self.title, name) if bold.horizontalAdvance(t) <= left), name)
-        room = area.width() - _GAP - bold.horizontalAdvance(title)
-        subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), shortest)
+        title, subtitle = self.fitting(area.width())
         painter.setFont(self.font())
         painter.setPen(QColor(theme.muted))
         painter.drawText(area, middle | int(Qt.AlignmentFlag.AlignRight), subtitle)
-        area.setRight(area.right() - plain.horizontalAdvance(subtitle) - _GAP)
         painter.setFont(self._bold)
         painter.setPen(QColor(theme.text))
-        painter.drawText(area, middle, bold.elidedText(title, Qt.TextElideMode.ElideRight, area.width()))
+        painter.drawText(area, middle, title)

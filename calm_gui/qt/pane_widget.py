@@ -84,12 +84,12 @@ class PaneWidget(QFrame):
         self.canvas.drawn.connect(workspace.add_region)
         hub.hovered.connect(self._on_hover)
 
-    def show_content(self, content: PaneContent, scene: Scene, active: bool) -> None:
+    def show_content(self, content: PaneContent, short_title: str, scene: Scene, active: bool) -> None:
         """Show what the pane shows in a scene."""
         self._content = content
         shown = content.shown
         check = shown.check if isinstance(shown, Map) else None
-        tip = content.title
+        tip = f"{content.title}\n{content.subtitle}".rstrip()
         if check is not None:
             words = "agrees with" if check.passed else "DIFFERS from"
             tip += (
@@ -97,7 +97,7 @@ class PaneWidget(QFrame):
                 f"relative error {check.error:.1e}"
             )
         subtitles = (content.subtitle, *content.shorter_subtitles)
-        self.header.show_texts(content.title, subtitles, check.passed if check else None, tip)
+        self.header.show_texts(content.title, short_title, subtitles, check.passed if check else None, tip)
         view = scene.state.view
         here = content.pane.picture in (None, scene.state.picture)
         picture = content.pane.picture or scene.state.picture

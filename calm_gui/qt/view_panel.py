@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QRadioButton,
     QScrollArea,
+    QSizePolicy,
     QSlider,
     QSpinBox,
     QVBoxLayout,
@@ -25,7 +26,7 @@ from calm_gui.qt.pane_widget import READING_NAMES
 from calm_gui.qt.winner_legend import WinnerLegend
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.scene import Scene
-from calm_gui.session.state import Threshold
+from calm_gui.session.state import METHOD, Threshold
 
 __all__ = ["ViewPanel"]
 
@@ -38,9 +39,12 @@ _MEANINGS = {
     "winner": "which group has the most here",
     "picture": "the picture without a map",
 }
+_METHOD_MEANS = "what matters to the method, from its least to its most; no probability"
+_CAM_MEANS = "the class's score at each cell; no probability"
 _SCALES = {"shared": "Shared by panes", "fit": "Each pane its own", "locked": "Locked"}
 _SPACINGS = {"linear": "Linear", "log": "Logarithmic"}
 _UNITS = {False: "Probability per cell", True: "Times uniform"}
+_SUFFIXES = {"probability per cell": " per cell", "times uniform": " × uniform"}
 _THRESHOLDS = {"none": "None", "mass": "Credible mass", "min-max": "Min–max (paper's τ)", "value": "Value"}
 _FLAGS = {
     "mask": ("Mask", "show the map only where the threshold is reached"),
@@ -165,6 +169,7 @@ class ViewPanel(QScrollArea):
         self.level = QDoubleSpinBox()
         self.level.setAccessibleName("Threshold")
         self.level.setKeyboardTracking(False)
+        self.level.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.level.valueChanged.connect(self._set_level)
         self.level_slider = QSlider(Qt.Orientation.Horizontal)
         self.level_slider.setRange(0, 1000)
@@ -194,22 +199,26 @@ class ViewPanel(QScrollArea):
             *self.flags.values(),
         )
         blockers = [QSignalBlocker(widget) for widget in controls]
-        if pane.reading in self.reading_buttons:
-            self.reading_buttons[pane.reading].setChecked(True)
+        cam, method = isinstance(scene.active.explanation, CamExplanation), pane.reading.startswith(METHOD)
+        # Whatever reading the pane is set to, CAM has its one map.
+        shown = "attribution" if cam and not method and pane.reading != "picture" else pane.reading
+        self.readings.setExclusive(False)  # a method is none of them
         for reading, button in self.reading_buttons.items():
-            button.setEnabled(
-                not isinstance(scene.explanation, CamExplanation) or reading in ("attribution", "picture")
-            )
-        self.meaning.setText(_MEANINGS.get(pane.reading, ""))
+            button.setChecked(reading == shown)
+            button.setEnabled(not cam or reading in ("attribution", "picture"))
+        self.readings.setExclusive(True)
+        cam_map = cam and shown == "attribution"
+        self.meaning.setText(_METHOD_MEANS if method else _CAM_MEANS if cam_map else _MEANINGS.get(shown, ""))
         _select(self.about, pane.about)
-        self.about.setVisible(pane.reading in ("attribution", "conditional", "cue_posterior"))
-        self.winner_depth.setVisible(pane.reading == "winner")
+        self.about.setVisible(method or shown in ("attribution", "conditional", "cue_posterior"))
+        self.winner_depth.setVisible(shown == "winner")
         self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
         self.winner_depth.setValue(view.depth)
         self.legend.show_scene(scene)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)
+        self.unit.setVisible(not method and not cam_map)
         _select(self.sequential, view.sequential)
         _select(self.diverging, view.diverging)
         self.opacity.setValue(round(view.opacity * 100))
@@ -228,20 +237,28 @@ class ViewPanel(QScrollArea):
         if threshold.kind == "value":
             scale = scene.active.scale
             low, high = (min(0.0, scale.low), scale.high) if scale else (0.0, 1.0)
-            self.level.setSuffix(f" {scale.unit}" if scale else "")
-            self.level.setDecimals(min(18, max(8, 3 - floor(log10(high)))) if high > 0 else 8)
-            self.level.setRange(low, max(1.0, high))
-            self.level.setSingleStep(high / 50 or 0.01)
-            self.level.setValue(threshold.value)
+            factor = self._factor(scene)
+            self.level.setSuffix(_SUFFIXES.get(scale.unit, "") if scale else "")
+            self.level.setToolTip(scale.unit if scale else "")
+            self.level.setDecimals(min(18, max(2, 3 - floor(log10(high * factor)))) if high > 0 else 2)
+            self.level.setRange(low * factor, max(1.0, high) * factor)
+            self.level.setSingleStep(high * factor / 50 or 0.01)
+            self.level.setValue(threshold.value * factor)
             # The value may be another map's, and far above this one's.
             self.level_slider.setValue(round(1000 * min(1.0, threshold.value / high)) if high > 0 else 0)
         else:
+            self.level.setToolTip("")
             self.level.setDecimals(1)
             self.level.setRange(0.1 if threshold.kind == "mass" else 0.0, 100.0)
             self.level.setSingleStep(1.0)
             self.level.setSuffix(" %")
             self.level.setValue(threshold.value * 100)
             self.level_slider.setValue(round(1000 * threshold.value))
+
+    @staticmethod
+    def _factor(scene: Scene) -> float:
+        """What values are multiplied by in the unit that the active pane's scale is written in."""
+        return scene.active.scale.factor if scene.active.scale else 1.0
 
     # Up
 
@@ -261,9 +278,8 @@ class ViewPanel(QScrollArea):
 
     def _set_level(self, value: float) -> None:
         kind = self._workspace.state.view.threshold.kind
-        self._workspace.update_view(
-            undoable=False, threshold=Threshold(kind, value if kind == "value" else value / 100)
-        )
+        unit = self._factor(self._workspace.scene) if kind == "value" else 100
+        self._workspace.update_view(undoable=False, threshold=Threshold(kind, value / unit))
 
     def _slide_level(self, position: int) -> None:
         kind = self._workspace.state.view.threshold.kind
@@ -275,6 +291,7 @@ class ViewPanel(QScrollArea):
 
 def _combo(choices: dict) -> QComboBox:
     box = QComboBox()
+    box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)  # its longest choice would widen the panel
     for data, text in choices.items():
         box.addItem(text, data)
     return box
