@@ -1,18 +1,22 @@
 """What the hands do: drawing beyond the edge, paging, searching, filtering, zooming out."""
 
 from collections.abc import Callable
+from threading import current_thread
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialogButtonBox
+from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
+from calm_gui.model import wordnet
 from calm_gui.qt.hierarchy_model import HierarchyModel
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.map_canvas import MapCanvas
+from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.predicted_view import PredictedModel
 from calm_gui.session.state import Pane, RegionShape
 
@@ -152,3 +156,30 @@ def test_a_search_for_blanks_shows_everything(window: MainWindow) -> None:
     view.show(scene.classes, scene.class_probabilities, scene.target, "   ")
     assert view.rowCount() == len(scene.classes)
     assert fold_text(" a  B\t_c ") == "a b c" and not scene.classes.find("   ")
+
+
+def test_the_window_goes_on_while_wordnet_is_read(window: MainWindow, qtbot: QtBot) -> None:
+    readers: list[str] = []
+    describe = wordnet.describe
+
+    def noted(wnid: str) -> tuple[str, tuple[str, ...], str]:
+        readers.append(current_thread().name)
+        return describe(wnid)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wordnet, "describe", noted)
+        dialog = MatchingDialog(window.hub, window)
+        ok = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
+        assert "reading WordNet" in dialog.message.text() and not ok.isEnabled() and not dialog.matches
+        qtbot.waitUntil(lambda: bool(dialog.matches), timeout=60_000)
+    assert set(readers) == {"calm-worker"}
+    assert ok.isEnabled() and "1000 classes matched" in dialog.message.text()
+    assert dialog.table.item(151, 1).text() == "Chihuahua (n02085620)"
+    dialog.below.setText("qwxyz")
+    dialog.match()
+    qtbot.waitUntil(ok.isEnabled, timeout=60_000)
+    assert "no noun 'qwxyz'" in dialog.message.text() and dialog.matches[151] == "n02085620"
+    dialog.match()
+    dialog.reject()
+    dialog.deleteLater()
+    qtbot.wait(50)

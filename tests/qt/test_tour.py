@@ -97,8 +97,9 @@ def test_a_faulty_hierarchy_is_told_by_line(window: MainWindow, tmp_path: Path) 
     assert window.hub.scene.hierarchy is before
 
 
-def test_matching_classes_to_wordnet_can_be_corrected(window: MainWindow, settle: object) -> None:
+def test_matching_classes_to_wordnet_can_be_corrected(window: MainWindow, settle: object, qtbot: QtBot) -> None:
     dialog = MatchingDialog(window.hub, window)
+    qtbot.waitUntil(lambda: bool(dialog.matches), timeout=60_000)
     assert dialog.matches[0] == "n01440764"
     dialog.table.setItem(0, 1, QTableWidgetItem("n01533339"))
     assert dialog.matches[0] == "n01533339"
