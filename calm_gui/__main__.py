@@ -1,13 +1,14 @@
 """Start the window: ``calm-gui`` or ``python -m calm_gui``."""
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
 
 from calm_gui import __version__
 
-__all__ = ["main", "parse"]
+__all__ = ["main", "parse", "script"]
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -69,5 +70,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(options)
 
 
+def script() -> None:
+    """What the command ``calm-gui`` runs: `main`, and an end that nothing can spoil.
+
+    Everything is saved and the worker has ended by then. Python would now destroy Qt's objects, torch's and its own in
+    an order that differs from start to start, and one in some dozens of them crashed.
+    """
+    status = main()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import shiboken6
 from PySide6.QtCore import QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QMessageBox
 
@@ -132,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
     keep_python_awake.timeout.connect(lambda: None)
     status = _screenshot(application, window, options) if options.screenshot else _live(application, window, options)
     keep_python_awake.stop()
-    _tear_down(application, window)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     return status
 
 
@@ -147,15 +146,6 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
     window.workspace.close()
     autosave.finish()
     return status
-
-
-def _tear_down(application: QApplication, window: MainWindow) -> None:
-    """Delete widgets before the application, and both before Python's modules go, in an order of their own."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    shiboken6.delete(window)
-    gc.collect()
-    qInstallMessageHandler(None)
-    application.shutdown()
 
 
 def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:

@@ -81,7 +81,7 @@ class PaneWidget(QFrame):
         self.canvas.clicked.connect(self._on_click)
         self.canvas.focused.connect(lambda: self.activated.emit(self._position))
         self.canvas.moved.connect(lambda zoom, centre: workspace.update_view(undoable=False, zoom=zoom, centre=centre))
-        self.canvas.drawn.connect(workspace.add_region)
+        self.canvas.drawn.connect(self._on_drawn)
         hub.hovered.connect(self._on_hover)
 
     def show_content(self, content: PaneContent, short_title: str, scene: Scene, active: bool) -> None:
@@ -99,10 +99,9 @@ class PaneWidget(QFrame):
         subtitles = (content.subtitle, *content.shorter_subtitles)
         self.header.show_texts(content.title, short_title, subtitles, check.passed if check else None, tip)
         view = scene.state.view
-        here = content.pane.picture in (None, scene.state.picture)
         picture = content.pane.picture or scene.state.picture
         truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()
-        self.canvas.show_content(content, view, scene.state.regions_here() if here else (), truth)
+        self.canvas.show_content(content, view, scene.state.regions_of(picture), truth)
         table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
         self.bar.show_scale(content.scale, table)
         if self.property("active") != active:
@@ -124,6 +123,10 @@ class PaneWidget(QFrame):
         cell = shown.geometry.cell_at(x, y) if isinstance(shown, WinnerMap) else None
         if isinstance(shown, WinnerMap) and cell is not None and shown.winner[cell] >= 0:
             self._hub.workspace.set_target(Expression.of(shown.nodes[int(shown.winner[cell])].key))
+
+    def _on_drawn(self, kind: str, points: tuple[tuple[float, float], ...], radius: float) -> None:
+        picture = self._content.pane.picture if self._content else None
+        self._hub.workspace.add_region(kind, points, radius, picture)
 
     def _on_hover(self, point: tuple[float, float] | None) -> None:
         self.canvas.set_cross(point)

@@ -420,7 +420,7 @@ def _draw_bar(figure: MapFigure, layout: Layout, bar: Bar) -> None:
     width, height = bar.area[2:]
     steps = np.round((1 - (np.arange(height) + 0.5) / height) * 255).astype(np.uint8)
     if not bar.scale.high > bar.scale.low:
-        steps[:] = 0
+        steps[:] = bar.scale.flat
     column = np.repeat(colour_table(bar.colour_map)[steps][:, None], width, axis=1)
     axes.imshow(column, extent=(0, 1, 0, 1), interpolation="none", aspect="auto")
     marks = [[(1.0, position), (1.35, position)] for position, _ in bar.ticks]

@@ -13,6 +13,8 @@ __all__ = ["LOG_DECADES", "Scale", "fit_scale", "remark", "shared_scale"]
 LOG_DECADES = 4
 """Decades that a logarithmic scale spans below its upper end."""
 
+_MIDDLE = 128
+
 Spacing = Literal["linear", "log"]
 
 
@@ -24,7 +26,7 @@ class Scale:
     ----------
     low, high : float
         Values of the first and the last colour; values outside get these colours. ``low == high`` for a map
-        without variation, whose cells all get the first colour.
+        without variation, whose cells all get the colour `flat`.
     spacing : {"linear", "log"}
         Logarithmic scales are one-sided: zero and below get the first colour.
     factor : float
@@ -32,6 +34,8 @@ class Scale:
         cells for a probability relative to uniform.
     unit : str
         Written at the colour bar.
+    flat : int
+        Index of the colour where there is no variation: the first, or the middle of a signed scale.
     """
 
     low: float
@@ -39,6 +43,7 @@ class Scale:
     spacing: Spacing = "linear"
     factor: float = 1.0
     unit: str = "probability per cell"
+    flat: int = 0
 
     def indices(self, values: NDArray[np.float32]) -> NDArray[np.uint8]:
         """Colour indices 0..255 of values of any shape; NaN gets 0.
@@ -52,7 +57,7 @@ class Scale:
         ndarray of the same shape, uint8
         """
         if not self.high > self.low:
-            return np.zeros(values.shape, dtype=np.uint8)
+            return np.full(values.shape, self.flat, dtype=np.uint8)
         if self.spacing == "log":
             with np.errstate(divide="ignore", invalid="ignore"):
                 position = np.log(np.maximum(values, np.float32(self.low)))
@@ -146,7 +151,7 @@ def fit_scale(
         return Scale(0.0, 0.0, spacing, factor, unit)
     high = float(np.abs(finite).max()) if signed else float(finite.max())
     if signed:
-        return Scale(-high, high, "linear", factor, unit)
+        return Scale(-high, high, "linear", factor, unit, flat=_MIDDLE)
     if high <= 0:
         return Scale(0.0, 0.0, spacing, factor, unit)
     return Scale(high / 10**LOG_DECADES if spacing == "log" else 0.0, high, spacing, factor, unit)
@@ -166,7 +171,7 @@ def shared_scale(scales: Iterable[Scale]) -> Scale:
     first = scales[0]
     high = max(s.high for s in scales)
     low = high / 10**LOG_DECADES if first.spacing == "log" and high > 0 else min(s.low for s in scales)
-    return Scale(low, high, first.spacing, first.factor, first.unit)
+    return Scale(low, high, first.spacing, first.factor, first.unit, first.flat)
 
 
 def remark(values: NDArray[np.floating[Any]]) -> str:

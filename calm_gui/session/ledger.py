@@ -1,9 +1,9 @@
 """The ledger: the active reading in a plain sentence with its number."""
 
-from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.methods import METHODS, MethodMap
 from calm_gui.render.naming import number_text
+from calm_gui.session.expression import SPECIAL
 from calm_gui.session.scene import PaneContent, Scene
 
 __all__ = ["HINT", "sentence"]
@@ -13,6 +13,8 @@ HINT = (
     "it is drawn on: its receptive field."
 )
 """What must be known about every number in the ledger."""
+
+_SPECIAL_IN_WORDS = {SPECIAL["@rest"]: "anything else", SPECIAL["@siblings"]: "one of its siblings"}
 
 
 def sentence(scene: Scene) -> str:
@@ -42,8 +44,8 @@ def _of_winner(shown: WinnerMap) -> str:
 
 
 def _of_map(scene: Scene, content: PaneContent, shown: Map) -> str:
-    a = _set_in_words(scene, content)
-    plain_a = a.split(" ", 1)[1]
+    plain_a, b = scene.names_in(content)
+    a = _with_article(plain_a)
     inside = _inside(scene, shown)
     match shown.reading:
         case "attribution" if inside:
@@ -68,7 +70,6 @@ def _of_map(scene: Scene, content: PaneContent, shown: Map) -> str:
         case "cue_posterior":
             return f"Given that this is {a}, the map says where its cue lies; it adds up to 1."
         case "counterfactual":
-            b = scene.name(scene.state.selection.contrast)
             more = "more" if shown.sum >= 0 else "less"
             difference = number_text(abs(shown.sum))
             return (
@@ -95,15 +96,10 @@ def _inside(scene: Scene, shown: Map) -> tuple[str, str] | None:
     return number_text(float((shown.values * region.weights).sum())), shape.name
 
 
-def _set_in_words(scene: Scene, content: PaneContent) -> str:
-    selection = scene.state.selection
-    if content.pane.about == "superset" and isinstance(content.shown, Map):
-        return _with_article(scene.set_name(content.shown.target or ClassSet()))
-    return _with_article(scene.name(selection.contrast if content.pane.about == "contrast" else selection.target))
-
-
 def _with_article(name: str) -> str:
     """A name with its article; unions and counts become "one of"."""
+    if name in _SPECIAL_IN_WORDS:
+        return _SPECIAL_IN_WORDS[name]
     if name[:1].isdigit() or any(sign in name for sign in "+\N{MINUS SIGN}"):
-        return f"one-of {name}".replace("one-of", "one\N{NO-BREAK SPACE}of")
+        return f"one of {name}"
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

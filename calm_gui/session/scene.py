@@ -48,6 +48,10 @@ _FORMULA = {
 }
 
 
+_LETTER = {"target": "A", "contrast": "B", "superset": "S"}
+"""What formulas call the set that a pane is about."""
+
+
 @dataclass(frozen=True, eq=False)
 class PaneContent:
     """What one pane shows.
@@ -180,7 +184,13 @@ class Scene:
         """The class set B."""
         return self._set(self.state.selection.contrast)
 
-    def _set(self, expression: Expression, explanation: AnyExplanation | None = None) -> ClassSet:
+    def _set(
+        self, expression: Expression, explanation: AnyExplanation | None = None, part_of: Expression | None = None
+    ) -> ClassSet:
+        """The classes of an expression (which may be a term of another), of a pane's picture or the current one.
+
+        Terms that stand against the target do so against the first guess where they are the target's own.
+        """
         explanation = explanation or self.explanation
         info = self.info
         if info is None:
@@ -189,8 +199,8 @@ class Scene:
             (explanation.classes, explanation.hierarchy) if explanation else (info.classes, info.hierarchy)
         )
         target = self.state.selection.target
-        if expression is target:
-            against = ClassSet()
+        if (part_of or expression) is target:
+            against = ClassSet([explanation.top(1)[0][0]] if explanation else ())
         elif explanation is self.explanation:
             against = self.target
         else:
@@ -212,7 +222,7 @@ class Scene:
         parts: list[str] = []
         shown = expression.terms[:_MOST_TERMS] if len(expression.terms) > _MOST_TERMS + 1 else expression.terms
         for term in shown:
-            text = self._dynamic_name(term.key) or self._term_name(expression, term)
+            text = self._dynamic_name(term.key, expression) or self._term_name(expression, term)
             parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text)
         if more := len(expression.terms) - len(shown):
             parts.append(f"and {more} more")
@@ -224,11 +234,11 @@ class Scene:
         except CalmError:
             return getattr(term, "key", "?")
 
-    def _dynamic_name(self, key: str) -> str:
+    def _dynamic_name(self, key: str, expression: Expression) -> str:
         """Name of the class that a term which follows the picture stands for now."""
         if self.explanation is None or key not in ("@predicted", "@runner-up", "@superset"):
             return ""
-        classes = self._set(Expression.of(key))
+        classes = self._set(Expression.of(key), part_of=expression)
         if key == "@superset":
             node = self.explanation.supersets.node(self.explanation.top(1)[0][0])
             return node.name if node else self.set_name(classes)
@@ -283,7 +293,8 @@ class Scene:
             title = "CAM"  # whatever reading the pane is set to, a CAM checkpoint has no other map
         if pane.picture is not None:
             title = Path(pane.picture).stem
-        return PaneContent(pane, f"{title}{about}", self._subtitle(shown), explanation, shown, None, message)
+        subtitle = self._subtitle(shown, pane.about)
+        return PaneContent(pane, f"{title}{about}", subtitle, explanation, shown, None, message)
 
     def _map(self, pane: Pane, explanation: AnyExplanation) -> tuple[Map | WinnerMap, str]:
         """The pane's map and the words about what it is about."""
@@ -294,6 +305,8 @@ class Scene:
             return self._cached(explanation, "winner", depth, ClassSet()), f" at depth {depth}"
         target, name = self._about(pane, explanation)
         if not target:
+            if pane.about == "contrast":
+                raise ReadingError("no contrast B is chosen; right-click a class or group on the left")
             raise ReadingError("no target is chosen; click a class or group on the left")
         if pane.reading.startswith(METHOD):
             return self._method_map(pane, target), f" — {name}"
@@ -302,10 +315,9 @@ class Scene:
             return self._cached(explanation, reading, target, ClassSet()), f" — {name}"
         contrast = self._set(self.state.selection.contrast, explanation)
         if not contrast:
-            raise ReadingError("the counterfactual needs a contrast B: right-click a class or group, or drop one on B")
-        return self._cached(
-            explanation, reading, target, contrast
-        ), f" — {name} − {self.name(self.state.selection.contrast)}"
+            raise ReadingError("the counterfactual needs a contrast B: right-click a class or group on the left")
+        against = self._name_in(self.state.selection.contrast, explanation)
+        return self._cached(explanation, reading, target, contrast), f" — {_bracketed(name)} − {_bracketed(against)}"
 
     def _method_map(self, pane: Pane, target: ClassSet) -> Map:
         """The map of a pane's method, if it was computed.
@@ -344,10 +356,25 @@ class Scene:
             node = explanation.supersets.node(lead)
             classes = explanation.supersets[lead]
             return classes, f"superset {node.name if node else self.set_name(classes)}"
+        return classes, self._name_in(expression, explanation)
+
+    def _name_in(self, expression: Expression, explanation: AnyExplanation) -> str:
+        """What an expression is called in a pane, which may show another picture."""
         follows = any(term.key.startswith("@") for term in expression.terms)
         if follows and explanation is not self.explanation and not expression.name:
-            return classes, self.set_name(classes)  # what it follows is another picture
-        return classes, self.name(expression)
+            return self.set_name(self._set(expression, explanation))
+        return self.name(expression)
+
+    def names_in(self, content: PaneContent) -> tuple[str, str]:
+        """What the set that a pane is about and the contrast are called, as its own picture has them."""
+        explanation = content.explanation
+        if explanation is None:
+            return "", ""
+        if content.pane.about == "superset" and isinstance(content.shown, Map):
+            own = self.set_name(content.shown.target or ClassSet())
+        else:
+            own = self._about(content.pane, explanation)[1]
+        return own, self._name_in(self.state.selection.contrast, explanation)
 
     def _cached(
         self, explanation: AnyExplanation, reading: str, target: ClassSet | int, contrast: ClassSet
@@ -370,20 +397,21 @@ class Scene:
         return found
 
     @staticmethod
-    def _subtitle(shown: Map | WinnerMap) -> str:
+    def _subtitle(shown: Map | WinnerMap, about: str) -> str:
         if isinstance(shown, WinnerMap):
             count = len(shown.legend())
             words = f"{count} group{'s' if count != 1 else ''}"
             return f"some overlap · {words}" if shown.overlapping else words
         if isinstance(shown, MethodMap):
             return "between its extremes · no probability"
-        formula = _FORMULA[shown.reading]
+        letter = _LETTER[about] if shown.target is not None and shown.contrast is None else "A"
+        formula = _FORMULA[shown.reading].replace("A", letter)
         if shown.check is None:
             return f"{formula} · no probability"
         if shown.reading == "conditional":
-            return f"{formula} · weighted by p(z|x) {shown.sum:.3f} = p(A|x)"
+            return f"{formula} · weighted by p(z|x) {number_text(shown.sum)} = p({letter}|x)"
         means = {
-            "attribution": " = p(A|x)",
+            "attribution": f" = p({letter}|x)",
             "counterfactual": " = p(A|x) − p(B|x)",
         }.get(shown.reading, "")
         sign = "+" if shown.reading == "counterfactual" and shown.sum > 0 else ""
@@ -458,3 +486,8 @@ def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:
 def chosen_cells(shown: Map, threshold: Threshold) -> NDArray[np.bool_] | None:
     """The cells that the view's threshold chooses, (H,W), or None for no threshold."""
     return threshold_cells(shown.values, threshold.kind, threshold.value)
+
+
+def _bracketed(name: str) -> str:
+    """A name in brackets if it is a sum or difference itself."""
+    return f"({name})" if " + " in name or "\N{MINUS SIGN} " in name else name

@@ -203,6 +203,10 @@ class State:
         """Keys of the picture and the checkpoint that a pane shows."""
         return pane.picture or self.picture, pane.checkpoint or self.selection.checkpoint
 
+    def regions_of(self, picture: str | None) -> tuple[RegionShape, ...]:
+        """Regions of a picture."""
+        return tuple(region for region in self.regions if region.picture == picture)
+
     def regions_here(self) -> tuple[RegionShape, ...]:
         """Regions of the current picture."""
-        return tuple(region for region in self.regions if region.picture == self.picture)
+        return self.regions_of(self.picture)

@@ -85,8 +85,6 @@ class Workspace:
         Of all checkpoints that were opened.
     models : dict of checkpoint key to LoadedModel
         Of those that are loaded.
-    status : str
-        What is being done, or the last thing that was.
     forward_ms : float or None
         Duration of the last forward pass.
     truth : GroundTruth
@@ -106,7 +104,7 @@ class Workspace:
         self.device = device
         self.infos: dict[str, CheckpointInfo] = {}
         self.models: dict[str, LoadedModel] = {}
-        self.status = ""
+        self._doing = ""
         self.forward_ms: float | None = None
         self.failures: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str]] = set()
@@ -143,6 +141,16 @@ class Workspace:
         self._questions.append(listener)
 
     @property
+    def status(self) -> str:
+        """What is being done; otherwise the current picture's name, and what was changed on its way in."""
+        picture = self.state.picture
+        if self._doing or picture is None:
+            return self._doing
+        explanation = self.explanation(picture, self.state.selection.checkpoint)
+        notes = explanation.source.get("picture", {}).get("notes", ()) if explanation else ()
+        return " · ".join((Path(picture).name, *(", ".join(notes),) * bool(notes)))
+
+    @property
     def state(self) -> State:
         """The state."""
         return self.store.state
@@ -172,11 +180,13 @@ class Workspace:
 
     def _changed(self) -> None:
         self._scene = None
+        if not self.busy:
+            self._doing = ""
         for listener in self._listeners:
             listener()
 
     def _say(self, status: str) -> None:
-        self.status = status
+        self._doing = status
         for listener in self._listeners:
             listener()
 
@@ -396,7 +406,7 @@ class Workspace:
                 self._method_maps.clear()
             self._method_maps[request] = result if isinstance(result, Map) else CalmError(_sentence(result))
             self._asked_methods.discard(request)
-            self.status = Path(picture).name
+            self._doing = ""
             self._changed()
 
         self.runner.submit(Job(("method", *request), work, done, done, self._say, urgency=2))
@@ -444,8 +454,7 @@ class Workspace:
             self.predictions[pair] = explanation.top(1)[0]
             self.forward_ms = duration
             if pair in self._wanted():
-                notes = explanation.source.get("picture", {}).get("notes", ())
-                self.status = f"{Path(picture).name}" + (f" · {', '.join(notes)}" if notes else "")
+                self._doing = ""
                 self._changed()
                 self.compute()
             elif urgency == 2:
@@ -618,13 +627,16 @@ class Workspace:
         """Let the View panel speak of another pane."""
         self.store.update(undoable=False, active=index)
 
-    def add_region(self, kind: str, points: Iterable[tuple[float, float]], radius: float = 0.0) -> None:
-        """Mark a region on the current picture; one that holds no area is ignored."""
-        if self.state.picture is None:
+    def add_region(
+        self, kind: str, points: Iterable[tuple[float, float]], radius: float = 0.0, picture: str | None = None
+    ) -> None:
+        """Mark a region on a picture, by default the current one; one that holds no area is ignored."""
+        picture = picture or self.state.picture
+        if picture is None:
             return
-        taken = {region.name for region in self.state.regions_here()}
+        taken = {region.name for region in self.state.regions_of(picture)}
         name = next(f"region {i}" for i in range(1, len(taken) + 2) if f"region {i}" not in taken)
-        shape = RegionShape(name, self.state.picture, kind, tuple(points), radius)  # type: ignore[arg-type]
+        shape = RegionShape(name, picture, kind, tuple(points), radius)  # type: ignore[arg-type]
         if shape.holds_area:
             self.store.update(regions=(*self.state.regions, shape))
 

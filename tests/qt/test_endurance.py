@@ -111,9 +111,8 @@ def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 1.1, 2.3, 4.0])
 def test_closing_at_any_moment_ends_well(tmp_path: Path, seconds: float) -> None:
     code = (
-        "import sys\n"
         "from PySide6.QtCore import QTimer\n"
-        "from calm_gui.__main__ import parse\n"
+        "from calm_gui.__main__ import script\n"
         "from calm_gui.qt import app\n"
         "built = app.build_window\n"
         "def build(*a, **k):\n"
@@ -121,7 +120,7 @@ def test_closing_at_any_moment_ends_well(tmp_path: Path, seconds: float) -> None
         f"    QTimer.singleShot({int(seconds * 1000)}, window.close)\n"
         "    return window\n"
         "app.build_window = build\n"
-        "sys.exit(app.run(parse([])))\n"
+        "script()\n"
     )
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path)}
     command = [sys.executable, "-c", code]
@@ -133,12 +132,13 @@ _CLOSE_WHILE = """
 import os, signal, sys, threading, time
 from pathlib import Path
 from PySide6.QtCore import QTimer
-from calm_gui.__main__ import parse
+from calm_gui.__main__ import script
 from calm_gui.qt import app
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.export_dialog import ExportDialog
 
 work, out = sys.argv[1], Path(sys.argv[2])
+del sys.argv[1:]
 
 def interrupt_once_written(pattern):
     while not list(out.glob(pattern)):
@@ -184,7 +184,7 @@ def build(*arguments, **options):
     QTimer.singleShot(0, lambda: begin(window))
     return window
 app.build_window = build
-sys.exit(app.run(parse([])))
+script()
 """
 
 

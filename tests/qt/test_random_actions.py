@@ -23,6 +23,8 @@ from calm_gui.session.expression import SPECIAL, Expression, Term
 from calm_gui.session.state import Threshold
 
 READINGS = ("attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "picture")
+METHODS = ("method:gradient", "method:grad_cam")
+"""One pass each. Hundreds of passes after each action would take hours and show nothing else."""
 
 
 def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedStateMachine]:
@@ -62,11 +64,11 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
         def climb(self, up: bool) -> None:
             workspace.climb(up)
 
-        @rule(reading=st.sampled_from(READINGS), about=st.sampled_from(("target", "contrast", "superset")))
+        @rule(reading=st.sampled_from(READINGS + METHODS), about=st.sampled_from(("target", "contrast", "superset")))
         def read(self, reading: str, about: str) -> None:
             workspace.change_pane(workspace.state.active, reading=reading, about=about)
 
-        @rule(layout=st.sampled_from(sorted(LAYOUTS)))
+        @rule(layout=st.sampled_from(sorted(set(LAYOUTS) - {"Methods side by side"})))
         def arrange(self, layout: str) -> None:
             workspace.set_panes(LAYOUTS[layout](workspace))
 
