@@ -118,16 +118,33 @@ class MapCanvas(QWidget):
         explanation = self._content.explanation if self._content else None
         return explanation.geometry.picture if explanation else None
 
+    def _fit(self, size: tuple[int, int]) -> float:
+        return min(self.width() / size[0], self.height() / size[1])
+
+    @property
+    def _zoom(self) -> float:
+        """The view's zoom, no less than `_least_zoom`: it may come from a smaller picture."""
+        return max(self._view.zoom, self._least_zoom)
+
+    @property
+    def _least_zoom(self) -> float:
+        """1, or where one pixel of the picture is one of the screen, if the picture is smaller than the pane."""
+        size = self._picture_size
+        return min(1.0, 1 / (self._fit(size) * self.devicePixelRatioF())) if size else 1.0
+
     def picture_rect(self) -> QRectF:
         """Where the whole picture lies, in this widget's coordinates."""
         size = self._picture_size
         if size is None:
             return QRectF()
-        fit = min(self.width() / size[0], self.height() / size[1])
-        scale = fit * self._view.zoom
+        scale = self._fit(size) * self._zoom
         width, height = size[0] * scale, size[1] * scale
-        cx, cy = self._view.centre if self._view.zoom > 1 else (0.5, 0.5)
-        return QRectF(self.width() / 2 - cx * width, self.height() / 2 - cy * height, width, height)
+        cx, cy = self._view.centre if self._zoom > 1 else (0.5, 0.5)
+        left, top = self.width() / 2 - cx * width, self.height() / 2 - cy * height
+        if self._zoom < 1:  # the picture's pixels may be the screen's, and then shall not lie between them
+            ratio = self.devicePixelRatioF()
+            left, top = round(left * ratio) / ratio, round(top * ratio) / ratio
+        return QRectF(left, top, width, height)
 
     def to_picture(self, point: QPointF) -> tuple[float, float] | None:
         """Picture coordinates of a point of this widget; None outside."""
@@ -210,7 +227,7 @@ class MapCanvas(QWidget):
             id(content.explanation),
             visible,
             self.devicePixelRatioF(),
-            self._view.zoom,
+            self._zoom,
             self._view.centre,
             self.size(),
         )
@@ -442,26 +459,33 @@ class MapCanvas(QWidget):
         if size is None or not event.angleDelta().y():
             return
         factor = 1.25 ** (event.angleDelta().y() / 120)
+        if self._zoom >= 1:
+            factor = max(factor, 1 / self._zoom)  # the wheel goes no further out than to the whole picture
         self.zoom_by(factor, event.position())
         event.accept()
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom, keeping the point under `at` (or the middle) in its place."""
+        """Zoom, keeping the point under `at` (or the middle) in its place.
+
+        A picture smaller than the pane can be made as small as its own pixels.
+        """
         size = self._picture_size
         if size is None:
             return
         at = at or QPointF(self.rect().center())
         rect = self.picture_rect()
         px, py = (at.x() - rect.x()) / rect.width(), (at.y() - rect.y()) / rect.height()
-        zoom = min(MAX_ZOOM, max(1.0, self._view.zoom * factor))
-        grown = zoom / self._view.zoom
+        zoom = min(MAX_ZOOM, max(self._least_zoom, self._zoom * factor))
+        if abs(zoom - 1) < 1e-9:
+            zoom = 1.0
+        grown = zoom / self._zoom
         width, height = rect.width() * grown, rect.height() * grown
         centre = (px + (self.width() / 2 - at.x()) / width, py + (self.height() / 2 - at.y()) / height)
         self.moved.emit(zoom, self._kept_inside(centre, zoom))
 
     @staticmethod
     def _kept_inside(centre: tuple[float, float], zoom: float) -> tuple[float, float]:
-        margin = 0.5 / zoom
+        margin = min(0.5, 0.5 / zoom)
         return tuple(min(1 - margin, max(margin, c)) for c in centre)  # type: ignore[return-value]
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -483,11 +507,11 @@ class MapCanvas(QWidget):
         self._still = self._still and (event.position() - self._pressed).manhattanLength() < 4
         if self._stroke:
             self._draw_on(event.position())
-        elif self._view.zoom > 1:
+        elif self._zoom > 1:
             rect, delta = self.picture_rect(), event.position() - self._pressed
             x, y = self._start_centre
             centre = (x - delta.x() / rect.width(), y - delta.y() / rect.height())
-            self.moved.emit(self._view.zoom, self._kept_inside(centre, self._view.zoom))
+            self.moved.emit(self._zoom, self._kept_inside(centre, self._zoom))
 
     def _draw_on(self, position: QPointF) -> None:
         """Take what is being drawn on to a place; what lies outside the picture counts as its edge."""

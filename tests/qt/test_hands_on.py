@@ -1,11 +1,14 @@
 """What the hands do: drawing beyond the edge, paging, searching, filtering, zooming out."""
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import current_thread
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PIL import Image
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 from pytestqt.qtbot import QtBot
@@ -183,3 +186,43 @@ def test_the_window_goes_on_while_wordnet_is_read(window: MainWindow, qtbot: QtB
     dialog.reject()
     dialog.deleteLater()
     qtbot.wait(50)
+
+
+def turn_wheel(canvas: MapCanvas, steps: int) -> None:
+    at, none, plain = QPointF(canvas.rect().center()), Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    turned = QWheelEvent(at, at, QPoint(), QPoint(0, 120 * steps), none, plain, Qt.ScrollPhase.NoScrollPhase, False)
+    QApplication.sendEvent(canvas, turned)
+
+
+@pytest.mark.parametrize("size", [(60, 41), (61, 40)])
+def test_a_small_picture_is_shown_one_to_one(
+    window: MainWindow, settle: Callable[[], None], tmp_path: Path, size: tuple[int, int]
+) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "small.png")
+    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.update_view(overlay=False)
+    window.workspace.open_pictures([tmp_path / "small.png", sample_pictures()[0]])
+    settle()
+    canvas = window.panes.panes[0].canvas
+    canvas.zoom_by(1.25)
+    turn_wheel(canvas, -1)
+    turn_wheel(canvas, -3)
+    assert window.workspace.state.view.zoom == 1.0
+    window.actions_by_name["actual"].trigger()
+    rect = canvas.picture_rect()
+    assert (rect.width(), rect.height()) == pytest.approx(size)
+    assert abs(rect.center().x() - canvas.width() / 2) <= 0.5 and abs(rect.center().y() - canvas.height() / 2) <= 0.5
+    shown = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(shown.constBits(), np.uint8).reshape(shown.height(), shown.bytesPerLine())
+    place = canvas._visible()
+    seen = rows[:, : 3 * shown.width()].reshape(shown.height(), shown.width(), 3)
+    assert (seen[place.top() : place.bottom() + 1, place.left() : place.right() + 1] == pixels).all()
+    turn_wheel(canvas, 1)
+    assert canvas.picture_rect().width() == pytest.approx(1.25 * size[0])
+    turn_wheel(canvas, -4)
+    assert canvas.picture_rect().width() == pytest.approx(size[0])
+    assert canvas._view.centre == (0.5, 0.5)
+    window.workspace.step_picture(1)  # a larger one gets no smaller than its own pixels
+    settle()
+    assert canvas.picture_rect().width() == pytest.approx(window.hub.scene.explanation.geometry.picture[0])
