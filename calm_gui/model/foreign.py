@@ -77,7 +77,7 @@ def _not_a_checkpoint(data: bytes) -> str:
     """What a file is that can't be a checkpoint, from its first bytes; empty if it may be one."""
     start = data[:1024].lstrip().lower()
     if not data:
-        return "is empty; the download failed"
+        return "is empty; was it downloaded whole?"
     if start.startswith((b"<!doctype", b"<html", b"<?xml")):
         return "is a web page, not a checkpoint; the download was answered by a page, so fetch the file by hand"
     if data.startswith(b"version https://git-lfs"):

@@ -37,6 +37,13 @@ BACKGROUND = (255, 255, 255)
 """What transparent pixels are laid upon."""
 
 _MAX_FILE_BYTES = 2_000_000_000
+_SIGNATURES = {
+    b"II*\0": "a TIFF",
+    b"MM\0*": "a TIFF",
+    b"\x89PNG": "a PNG",
+    b"\xff\xd8\xff": "a JPEG",
+    b"GIF8": "a GIF",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +285,8 @@ def _scaled_gray(values: NDArray[Any], notes: list[str]) -> NDArray[np.uint8]:
 
 
 def _what_it_looks_like(data: bytes) -> str:
+    if begun := next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), None):
+        return f"{begun} that is cut off or damaged"
     head = data[:256].lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "it is a web page"

@@ -250,6 +250,7 @@ class ExportDialog(QDialog):
         try:
             figure = self.figure(_PREVIEW_DPI)
         except CalmError as error:
+            self.preview.clear()
             self._say(str(error))
             return
         canvas: Any = figure.canvas

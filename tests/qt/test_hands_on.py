@@ -16,11 +16,13 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
 from calm_gui.model import wordnet
+from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.hierarchy_model import HierarchyModel
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.predicted_view import PredictedModel
+from calm_gui.qt.settings import Settings
 from calm_gui.session.state import Pane, RegionShape
 
 
@@ -226,3 +228,16 @@ def test_a_small_picture_is_shown_one_to_one(
     window.workspace.step_picture(1)  # a larger one gets no smaller than its own pixels
     settle()
     assert canvas.picture_rect().width() == pytest.approx(window.hub.scene.explanation.geometry.picture[0])
+
+
+def test_the_preview_of_what_cannot_be_exported_is_empty(window: MainWindow) -> None:
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    dialog.show_preview()
+    assert not dialog.preview.pixmap().isNull() and not dialog.message.text()
+    dialog.what.setCurrentIndex(dialog.what.findData("regions"))
+    dialog.show_preview()
+    assert dialog.preview.pixmap().isNull() and "region" in dialog.message.text()
+    dialog.what.setCurrentIndex(dialog.what.findData("single"))
+    dialog.show_preview()
+    assert not dialog.preview.pixmap().isNull() and not dialog.message.text()
+    dialog.deleteLater()

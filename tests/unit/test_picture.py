@@ -77,6 +77,15 @@ def test_looks_like_the_reference(inputs: Path, name: str) -> None:
     assert np.abs(seen - reference).mean() < 3  # lossy formats; a turn or an exchange of colours gives over 7
 
 
+@pytest.mark.parametrize(("kind", "kept"), [("TIFF", 8), ("PNG", 8), ("JPEG", 20), ("GIF", 8)])
+def test_a_file_that_ends_in_its_head_is_called_by_its_kind(tmp_path: Path, kind: str, kept: int) -> None:
+    whole = tmp_path / "whole"
+    Image.new("RGB", (40, 30), "red").save(whole, kind)
+    (tmp_path / "part").write_bytes(whole.read_bytes()[:kept])
+    with pytest.raises(PictureError, match=f"part isn't a picture that can be read \\(a {kind} that is cut off"):
+        load_picture(tmp_path / "part")
+
+
 def test_the_scene_tells_turns_mirrors_and_exchanged_colours_apart(inputs: Path) -> None:
     scene = load_picture(inputs / "img_reference.png").pixels.astype(int)
     others = [scene[::-1], scene[:, ::-1], scene[::-1, ::-1], scene[:, :, ::-1]]
