@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QProgre
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.hub import Hub
+from calm_gui.render.naming import counted
 from calm_gui.session.annotation import Annotation
 
 __all__ = ["AnnotationDialog"]
@@ -81,7 +82,7 @@ class AnnotationDialog(QDialog):
             self.gloss.setText("")
             self.examples.setText("Use the table, or save it.")
             return
-        self.name.setText(f"{node.name} · {len(node.classes)} classes")
+        self.name.setText(f"{node.name} · {counted(len(node.classes), 'class', 'classes')}")
         self.gloss.setText(node.gloss)
         names = [self._hub.scene.classes[i].name for i in node.classes]
         self.examples.setText(", ".join(names[:40]) + (", …" if len(names) > 40 else ""))

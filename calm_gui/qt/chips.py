@@ -41,7 +41,7 @@ class Chip(QWidget):
         self.text = text
         self._removable = removable
         self.setToolTip(tool_tip)
-        self.setAccessibleName(f"{text}, Delete removes it" if removable else text)
+        self.setAccessibleName(f"{self._role}: {text}" + (", Delete removes it" if removable else ""))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if removable else Qt.FocusPolicy.NoFocus)
         self.updateGeometry()
         self.update()
@@ -120,6 +120,11 @@ class ChipRow(QWidget):
         top.addLayout(middle, 1)
         top.addWidget(self._probability, 0, Qt.AlignmentFlag.AlignTop)
 
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        """All chips that were made, those out of use among them."""
+        return tuple(self._shown)
+
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's target or contrast."""
         selection = scene.state.selection
@@ -134,15 +139,14 @@ class ChipRow(QWidget):
 
     def _text(self, scene: Scene, expression: Expression, position: int) -> str:
         term = expression.terms[position]
-        alone = Expression((term,))
         sign = "− " if term.sign == "-" else ""
         try:
             name = term_name(term, scene.classes, scene.hierarchy)
-            size = len(scene._set(Expression.of(term.key)))
+            size = len(scene._set(Expression.of(term.key), part_of=expression))
         except CalmError:
             return f"{sign}{term.key}?"
         if term.key in SPECIAL:
-            now = scene.name(alone).removeprefix("− ")
+            now = scene.term_text(expression, term)
             return f"{sign}{now}" + (f" · {size} classes" if size > 1 else "") + (f" ({name})" if now != name else "")
         return f"{sign}{name}" + (f" · {size} classes" if size > 1 else "")
 

@@ -1,5 +1,7 @@
 """The left side: search, target and contrast, predicted classes, WordNet."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
@@ -48,7 +50,7 @@ class ClassesPanel(QFrame):
         self.contrast = ChipRow("contrast", "Contrast B")
         self.target.edited.connect(self._workspace.set_target)
         self.contrast.edited.connect(self._workspace.set_contrast)
-        swap = QToolButton()
+        self._swap = swap = QToolButton()
         swap.setIcon(icon("swap"))
         swap.setProperty("icon name", "swap")
         swap.setToolTip("Exchange target and contrast (Ctrl+E)")
@@ -117,6 +119,7 @@ class ClassesPanel(QFrame):
         focus = QShortcut(QKeySequence.StandardKey.Find, self)
         focus.setContext(Qt.ShortcutContext.WindowShortcut)
         focus.activated.connect(self._focus_search)
+        self._chips_ordered = -1
         self._revealed: object = None
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
@@ -125,6 +128,7 @@ class ClassesPanel(QFrame):
         """Show a scene."""
         self.target.show_scene(scene)
         self.contrast.show_scene(scene)
+        self._order_chips()
         self.predicted.show_scene(scene, self.search.text())
         has_hierarchy = scene.hierarchy is not None
         self.tabs.setTabEnabled(self.tabs.indexOf(self.tree), has_hierarchy)
@@ -133,6 +137,14 @@ class ClassesPanel(QFrame):
             self._revealed = scene.explanation
             if scene.lead_class is not None and scene.hierarchy is not None:
                 self.tree.reveal(class_key(scene.lead_class, scene.classes))
+
+    def _order_chips(self) -> None:
+        """Let Tab go from the search field to the chips, where they stand; one made later would come last."""
+        chips = (*self.target.chips, *self.contrast.chips)
+        if len(chips) != self._chips_ordered:
+            self._chips_ordered = len(chips)
+            for before, after in pairwise((self.search, *chips, self._sets, self._swap)):
+                self.setTabOrder(before, after)
 
     def reveal_target(self) -> None:
         """Show the smallest group that holds the target."""

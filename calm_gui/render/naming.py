@@ -6,7 +6,7 @@ import re
 from calm_gui.core.classes import ClassSet, fold_text
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
 
-__all__ = ["map_slug", "map_title", "number_text", "set_name", "set_slug"]
+__all__ = ["counted", "map_slug", "map_title", "number_text", "set_name", "set_slug"]
 
 _TITLES = {
     "attribution": "Attribution",
@@ -31,6 +31,11 @@ def number_text(value: float) -> str:
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{mantissa}e{int(exponent)}"
     return f"{value:.3f}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 class``, ``12 classes``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def set_name(chosen: ClassSet, explanation: AnyExplanation) -> str:
@@ -74,7 +79,9 @@ def map_title(shown: Map | WinnerMap | None) -> tuple[str, str]:
     if shown is None:
         return "Picture", ""
     if isinstance(shown, WinnerMap):
-        return f"Winner at depth {shown.depth}", f"{len(shown.legend())} groups{', some overlap' * shown.overlapping}"
+        return f"Winner at depth {shown.depth}", counted(
+            len(shown.legend()), "group"
+        ) + ", some overlap" * shown.overlapping
     title = shown.method_name or _TITLES.get(shown.reading, shown.reading)
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"

@@ -16,10 +16,10 @@ from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.methods import METHODS, MethodMap
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.render.map_scale import quantity, scales_of
-from calm_gui.render.naming import number_text
+from calm_gui.render.map_scale import quantity, refitted, scales_of
+from calm_gui.render.naming import counted, number_text
 from calm_gui.render.scale import Scale, remark
-from calm_gui.session.expression import Expression, evaluate, term_name
+from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.state import METHOD, Pane, RegionShape, State, Threshold
 
 __all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
@@ -222,17 +222,18 @@ class Scene:
         parts: list[str] = []
         shown = expression.terms[:_MOST_TERMS] if len(expression.terms) > _MOST_TERMS + 1 else expression.terms
         for term in shown:
-            text = self._dynamic_name(term.key, expression) or self._term_name(expression, term)
+            text = self.term_text(expression, term)
             parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text)
         if more := len(expression.terms) - len(shown):
             parts.append(f"and {more} more")
         return " ".join(parts)
 
-    def _term_name(self, expression: Expression, term: object) -> str:
+    def term_text(self, expression: Expression, term: Term) -> str:
+        """What a term of an expression is called: the class it stands for now, or its own name."""
         try:
-            return term_name(term, self.classes, self.hierarchy)  # type: ignore[arg-type]
+            return self._dynamic_name(term.key, expression) or term_name(term, self.classes, self.hierarchy)
         except CalmError:
-            return getattr(term, "key", "?")
+            return term.key
 
     def _dynamic_name(self, key: str, expression: Expression) -> str:
         """Name of the class that a term which follows the picture stands for now."""
@@ -399,8 +400,7 @@ class Scene:
     @staticmethod
     def _subtitle(shown: Map | WinnerMap, about: str) -> str:
         if isinstance(shown, WinnerMap):
-            count = len(shown.legend())
-            words = f"{count} group{'s' if count != 1 else ''}"
+            words = counted(len(shown.legend()), "group")
             return f"some overlap · {words}" if shown.overlapping else words
         if isinstance(shown, MethodMap):
             return "between its extremes · no probability"
@@ -427,7 +427,8 @@ class Scene:
             return own
         locked = dict(view.locked)
         return [
-            locked.get(quantity(m), scale) if isinstance(m, Map) else None for m, scale in zip(shown, own, strict=True)
+            refitted(locked[quantity(m)], scale) if isinstance(m, Map) and scale and quantity(m) in locked else scale
+            for m, scale in zip(shown, own, strict=True)
         ]
 
     @cached_property

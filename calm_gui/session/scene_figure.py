@@ -10,7 +10,7 @@ from calm_gui.core.explanation import Explanation, Map, WinnerMap
 from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import FigureSpec
-from calm_gui.render.naming import number_text
+from calm_gui.render.naming import counted, number_text
 from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import RegionShape
 
@@ -98,7 +98,9 @@ def scene_figure(
     common: dict[str, Any] = {"boxes": boxes, "captions": [caption] if caption else ()}
     if what == "strip":
         steps = scene.strip
-        titles = [f"{s.node.name}\n{len(s.node.classes)} classes, p {s.probability:.3f}" for s in steps]
+        titles = [
+            f"{s.node.name}\n{counted(len(s.node.classes), 'class', 'classes')}, p {s.probability:.3f}" for s in steps
+        ]
         return map_figure(explanation, [s.shown for s in steps], spec, titles=titles, **common)
     if what in ("figure 1", "winner"):
         return map_figure(explanation, _special(scene, what), spec, **common)

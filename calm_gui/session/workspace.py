@@ -17,6 +17,7 @@ from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, Pictu
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
+from calm_gui.render.naming import counted
 from calm_gui.session.expression import Expression, Term, class_key, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
@@ -304,7 +305,8 @@ class Workspace:
         checkpoint = saved.state.selection.checkpoint
         if saved.missing:
             names = ", ".join(Path(name).name for name in saved.missing[:3])
-            self.complain(f"{len(saved.missing)} pictures of the session weren't found ({names}); put them beside it")
+            many = f"{counted(len(saved.missing), 'picture')} of the session"
+            self.complain(f"{many} can't be found ({names}); put what is missing beside it")
         if not Path(checkpoint).exists() and checkpoint not in self.infos:
             was = "; ".join((*saved.shown, saved.sentence))
             self.complain(f"the session's checkpoint {checkpoint} isn't here. When it was saved it showed: {was}")
