@@ -672,7 +672,9 @@ class Workspace:
         except CalmError as error:
             self.complain(str(error))
         else:
+            self.complain("")
             self._changed()
+            self._say(self.truth.coverage(self.state.pictures))
 
     def true_class(self, picture: str) -> int | None:
         """The class that a picture shows, from the table or its folder's name; None if it isn't known."""

@@ -343,6 +343,7 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
         writer.writerow([names[1], "n02088094", ""])
     window.workspace.open_pictures(sample_pictures()[:3])
     window.workspace.load_truth(table)
+    assert window.workspace.status.startswith("the table has ground truth for")
     window.actions_by_name["predict_all"].trigger()
     settle_all = window.workspace
     while len([p for p in settle_all.predictions if p[0] in settle_all.state.pictures]) < 3:
