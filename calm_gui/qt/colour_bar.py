@@ -10,6 +10,9 @@ from calm_gui.render.scale import Scale
 
 __all__ = ["ColourBar"]
 
+_GAP = 5
+"""Pixels from the bar to its numbers."""
+
 
 class ColourBar(QWidget):
     """A vertical colour bar with ticks, and a mark at the value under the cursor."""
@@ -64,17 +67,18 @@ class ColourBar(QWidget):
         painter.drawRect(bar)
         most = max(2, int(bar.height() / (metrics.height() * 1.8)))
         for position, text in scale.ticks(min(5, most)):
+            if metrics.horizontalAdvance(text) > self.width() - bar.right() - _GAP:
+                continue  # cut it would be another number
             y = bar.bottom() - position * bar.height()
             painter.setPen(QColor(theme.muted))
             painter.drawLine(int(bar.right()), int(y), int(bar.right()) + 3, int(y))
             painter.setPen(QColor(theme.text))
-            area = QRectF(bar.right() + 5, y - metrics.height() / 2, self.width(), metrics.height())
+            area = QRectF(bar.right() + _GAP, y - metrics.height() / 2, self.width(), metrics.height())
             painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.setPen(QColor(theme.muted))
         words = "log10" if scale.spacing == "log" else "linear"
-        painter.drawText(
-            QRectF(0, self.height() - caption, self.width(), caption), int(Qt.AlignmentFlag.AlignLeft), words
-        )
+        if metrics.horizontalAdvance(words) <= self.width():
+            painter.drawText(QRectF(0, self.height() - caption, self.width(), caption), words)
         if self._mark is not None:
             y = bar.bottom() - scale.position(self._mark) * bar.height()
             painter.setPen(QColor(theme.accent))

@@ -1,7 +1,7 @@
 """The hierarchy as a tree that is clicked, ticked, searched and sorted."""
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QStyleOptionViewItem, QTreeView, QWidget
 
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
@@ -11,6 +11,8 @@ from calm_gui.session.scene import Scene
 __all__ = ["HierarchyView"]
 
 _EXPAND_HITS_UP_TO = 150
+_BARS_FROM = 300
+"""Width in pixels below which bars give some of theirs to the names."""
 
 
 class HierarchyView(QTreeView):
@@ -53,7 +55,6 @@ class HierarchyView(QTreeView):
         header.setSectionResizeMode(SIZE, QHeaderView.ResizeMode.Fixed)  # by contents asks every row each time
         header.resizeSection(SIZE, self.fontMetrics().horizontalAdvance("10000") + 8)
         header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(PROBABILITY, 88)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu)
         self._was_searching = False
@@ -122,6 +123,10 @@ class HierarchyView(QTreeView):
             self.selectionModel().setCurrentIndex(
                 index, QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.header().resizeSection(PROBABILITY, 88 if self.width() >= _BARS_FROM else 70)
+        super().resizeEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())

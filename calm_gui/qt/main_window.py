@@ -3,7 +3,15 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeyEvent, QShowEvent
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
@@ -63,6 +71,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(application_icon())
         self.setAcceptDrops(True)
         self.resize(1440, 900)
+        self.setMinimumWidth(740)
         self.classes = ClassesPanel(hub)
         self.panes = PaneGrid(hub)
         self.view = ViewPanel(hub)
@@ -108,7 +117,10 @@ class MainWindow(QMainWindow):
         for widget, stretch in ((self.classes, 0), (middle, 1), (self.side, 0)):
             self.splitter.addWidget(widget)
             self.splitter.setStretchFactor(self.splitter.count() - 1, stretch)
-            widget.setMinimumWidth(160 if stretch == 0 else 240)
+        middle.setMinimumWidth(280)
+        self.side.setMinimumWidth(190)
+        self._widths_chosen = False
+        self.splitter.splitterMoved.connect(self._keep_widths)
         self._share_width()
         frame = QFrame()
         outer = QVBoxLayout(frame)
@@ -121,13 +133,17 @@ class MainWindow(QMainWindow):
         left = min(410, int(0.35 * self.width()))
         self.splitter.setSizes([left, self.width() - left - 220, 220])
 
+    def _keep_widths(self) -> None:
+        """From now on the panels have the widths that the user gave them."""
+        self._widths_chosen = True
+
     def restore(self) -> None:
         """Take the size and the panels' widths of the last time."""
         geometry, widths = self._settings.text("geometry"), self._settings.text("widths")
         if geometry:
             self.restoreGeometry(QByteArray.fromBase64(geometry.encode("ascii", "ignore")))
         if widths:
-            self.splitter.restoreState(QByteArray.fromBase64(widths.encode("ascii", "ignore")))
+            self._widths_chosen = self.splitter.restoreState(QByteArray.fromBase64(widths.encode("ascii", "ignore")))
 
     # State down
 
@@ -289,10 +305,10 @@ class MainWindow(QMainWindow):
 
     # Events
 
-    def showEvent(self, event: QShowEvent) -> None:
-        if not self._settings.text("widths"):
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if not self._widths_chosen:
             self._share_width()
-        super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space, held while the keyboard is on a pane, shows the picture without its map."""
@@ -322,7 +338,8 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._settings.set("geometry", self.saveGeometry().toBase64().toStdString())
-        self._settings.set("widths", self.splitter.saveState().toBase64().toStdString())
+        if self._widths_chosen:
+            self._settings.set("widths", self.splitter.saveState().toBase64().toStdString())
         self.hide()
         self.workspace.close()
         super().closeEvent(event)

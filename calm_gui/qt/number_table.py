@@ -1,10 +1,10 @@
 """A read-only table of numbers that sorts by value and copies as text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
@@ -15,10 +15,18 @@ VALUE_ROLE = Qt.ItemDataRole.UserRole
 
 
 class TableModel(QAbstractTableModel):
-    """Rows of text and numbers under a heading; sorting is stable and by value."""
+    """Rows of text and numbers under a heading; sorting is stable and by value.
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    Parameters
+    ----------
+    parent : QObject, optional
+    number : callable
+        Writes a number.
+    """
+
+    def __init__(self, parent: QObject | None = None, number: Callable[[float], str] = "{:.4g}".format) -> None:
         super().__init__(parent)
+        self._number = number
         self._heading: Sequence[str] = ()
         self._rows: list[Sequence[Any]] = []
         self._sorting: tuple[int, bool] | None = None
@@ -55,7 +63,9 @@ class TableModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         value = self._rows[index.row()][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+            return self._number(float(value)) if isinstance(value, float | np.floating) else str(value)
+        if role == Qt.ItemDataRole.ToolTipRole and isinstance(value, str):
+            return value
         if role == VALUE_ROLE:
             return value
         if role == Qt.ItemDataRole.TextAlignmentRole and not isinstance(value, str):
@@ -74,10 +84,12 @@ class TableModel(QAbstractTableModel):
 class NumberTable(QTableView):
     """Shows a `TableModel`; Ctrl+C copies all of it."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, name: str, parent: QWidget | None = None, number: Callable[[float], str] = "{:.4g}".format
+    ) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
-        self.rows = TableModel(self)
+        self.rows = TableModel(self, number)
         self.setModel(self.rows)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setTabKeyNavigation(False)
@@ -86,6 +98,14 @@ class NumberTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setResizeContentsPrecision(30)  # not every row is asked for its width
+
+    def event(self, event: QEvent) -> bool:
+        """Keep Ctrl+C from the window, where it copies the picture."""
+        ours = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if ours and event.matches(QKeySequence.StandardKey.Copy):  # type: ignore[attr-defined]
+            event.accept()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):

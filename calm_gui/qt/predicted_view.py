@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
@@ -106,7 +106,6 @@ class PredictedView(QTableView):
         header.setHighlightSections(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(1, 150)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu)
 
@@ -114,6 +113,10 @@ class PredictedView(QTableView):
         """Show a scene's classes; `text` filters them."""
         self.classes.show(scene.classes, scene.class_probabilities, scene.target, text)
         self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))
+        super().resizeEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())

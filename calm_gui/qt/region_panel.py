@@ -1,10 +1,13 @@
 """Regions: their names, the mass that lies in each, and which classes live there."""
 
+from itertools import count
+
 import numpy as np
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
+    QHeaderView,
     QInputDialog,
     QLabel,
     QListWidget,
@@ -13,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import Explanation
+from calm_gui.core.explanation import CamExplanation, Explanation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.number_table import NumberTable
 from calm_gui.render.naming import number_text
@@ -22,7 +25,10 @@ from calm_gui.session.scene import Scene
 
 __all__ = ["RegionPanel"]
 
-_HEADING = ("class", "p in R", "of p(y|x)", "index")
+_HEADING = ("class", "in R", "share", "no.")
+_ARROW = 14
+"""Pixels that the mark of the sorted column needs beside its heading."""
+_CAM = "No numbers: CAM gives each cell a score of each class, no probability that adds up over a region."
 
 
 class RegionPanel(QFrame):
@@ -46,11 +52,19 @@ class RegionPanel(QFrame):
         self._buttons = (rename, remove)
         heading = QLabel("Which classes live here")
         heading.setObjectName("heading")
-        self.table = NumberTable("Classes in the region")
+        self.table = NumberTable("Classes in the region", number=number_text)
+        self.table.rows.show(_HEADING, ())
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column in range(1, len(_HEADING)):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
         self.table.setSortingEnabled(True)
         self.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
         self.table.verticalHeader().hide()
-        self.table.setToolTip("Double-click makes a class the target; Ctrl+C copies the table")
+        self.table.setToolTip(
+            "p(y, z in R|x), its share of the class's p(y|x), and the class's index. "
+            "Double-click makes a class the target; Ctrl+C copies the table"
+        )
         self.table.doubleClicked.connect(self._choose)
         row = QHBoxLayout()
         row.addWidget(rename)
@@ -73,10 +87,12 @@ class RegionPanel(QFrame):
         """Show a scene's regions."""
         names = [shape.name for shape, _ in scene.regions]
         if names != [self.regions.item(i).text() for i in range(self.regions.count())]:
+            row, last = self.regions.currentRow(), len(names) - 1
             with QSignalBlocker(self.regions):
+                added = len(names) > self.regions.count()
                 self.regions.clear()
                 self.regions.addItems(names)
-                self.regions.setCurrentRow(len(names) - 1)
+                self.regions.setCurrentRow(last if added or row < 0 else min(row, last))
         for button in self._buttons:
             button.setEnabled(bool(names))
         self._show_table()
@@ -85,7 +101,7 @@ class RegionPanel(QFrame):
         scene, row = self._hub.scene, self.regions.currentRow()
         explanation = scene.explanation
         if not isinstance(explanation, Explanation) or not 0 <= row < len(scene.regions):
-            self.numbers.setText("")
+            self.numbers.setText(_CAM if isinstance(explanation, CamExplanation) else "")
             if self._shown is not None:
                 self._shown = None
                 self.table.rows.show(_HEADING, ())
@@ -103,8 +119,15 @@ class RegionPanel(QFrame):
             share = inside / np.maximum(total, 1e-300)
             rows = [(info.name, float(inside[i]), float(share[i]), i) for i, info in enumerate(scene.classes)]
             self.table.rows.show(_HEADING, rows)
-            self.table.resizeColumnsToContents()
-            self.table.setColumnWidth(0, min(self.table.columnWidth(0), 90))
+            self._fit_numbers(rows)
+
+    def _fit_numbers(self, rows: list[tuple[str, float, float, int]]) -> None:
+        """Give the columns of numbers the width that they need; the names get what is left."""
+        advance = self.table.fontMetrics().horizontalAdvance
+        texts = [(number_text(p), number_text(share), str(index)) for _, p, share, index in rows]
+        for column, numbers in enumerate(zip(*texts, strict=True), start=1):
+            width = max(advance(_HEADING[column]) + _ARROW, advance(max(numbers, key=len)) + 9)
+            self.table.setColumnWidth(column, width)
 
     def _rename(self) -> None:
         row = self.regions.currentRow()
@@ -112,7 +135,16 @@ class RegionPanel(QFrame):
             shape = self._hub.scene.regions[row][0]
             name, accepted = QInputDialog.getText(self, "Rename region", "Name", text=shape.name)
             if accepted and name.strip():
-                self._hub.workspace.rename_region(shape, name.strip())
+                self._hub.workspace.rename_region(shape, self._free_name(name.strip(), row))
+
+    def _free_name(self, name: str, row: int) -> str:
+        """The name, with a number if another region has it."""
+        taken = {shape.name for i, (shape, _) in enumerate(self._hub.scene.regions) if i != row}
+        if name not in taken:
+            return name
+        free = next(f"{name} {i}" for i in count(2) if f"{name} {i}" not in taken)
+        self._hub.workspace.complain(f"Another region is called {name}; this one is {free} now.")
+        return free
 
     def _remove(self) -> None:
         row = self.regions.currentRow()

@@ -1,17 +1,49 @@
 """The legend of a winner map: colours, groups, cells and mass."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QIcon, QPixmap
-from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from calm_gui.core.explanation import WinnerMap
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.theme import current_theme
 from calm_gui.render.naming import number_text
 from calm_gui.render.overlay import winner_colours
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 
 __all__ = ["WinnerLegend"]
+
+_KEY_ROLE = Qt.ItemDataRole.UserRole
+_MASS_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+class _GroupDelegate(QStyledItemDelegate):
+    """Writes a group's mass at the right edge, and elides its name before it."""
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        style = option.widget.style()
+        style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, option.widget)
+        mass, whole = index.data(_MASS_ROLE), QRect(option.rect)
+        option.rect = whole.adjusted(0, 0, -option.fontMetrics.horizontalAdvance(mass) - 8, 0)
+        super().paint(painter, option, index)
+        painter.setPen(QColor(current_theme().text))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(whole.adjusted(0, 0, -2, 0), int(right), mass)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, super().sizeHint(option, index).height())  # as wide as the list
 
 
 class WinnerLegend(QWidget):
@@ -23,6 +55,8 @@ class WinnerLegend(QWidget):
         self.groups = QListWidget()
         self.groups.setAccessibleName("Groups of the winner map")
         self.groups.setMinimumHeight(140)
+        self.groups.setItemDelegate(_GroupDelegate(self.groups))
+        self.groups.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.groups.itemActivated.connect(self._choose)
         self.groups.itemClicked.connect(self._choose)
         self.note = QLabel()
@@ -48,13 +82,15 @@ class WinnerLegend(QWidget):
             patch.fill(QColor(*colours[shown.nodes.index(node)]))
             won = shown.winner == shown.nodes.index(node)
             share = float(shown.share[won].mean())
-            item = QListWidgetItem(
-                QIcon(patch), f"{node.name} · {cells} cell{'s' if cells != 1 else ''} · {number_text(mass)}"
-            )
+            name = f"{node.name} · {cells} cell{'s' if cells != 1 else ''}"
+            item = QListWidgetItem(QIcon(patch), name)
+            item.setData(_MASS_ROLE, number_text(mass))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{name} · {number_text(mass)}")
             item.setToolTip(
-                f"{node.name} · {node.key}\nmean p({node.name}|x,z) where it wins: {share:.2f}\n{node.gloss}"
+                f"{name} · {number_text(mass)}\n{node.key}\n"
+                f"mean p({node.name}|x,z) where it wins: {share:.2f}\n{node.gloss}"
             )
-            item.setData(Qt.ItemDataRole.UserRole, node.key)
+            item.setData(_KEY_ROLE, node.key)
             self.groups.addItem(item)
         none = int((shown.winner < 0).sum())
         words = [f"{none} cells have no winner, since p(z|x) is 0 there."] if none else []
@@ -63,4 +99,4 @@ class WinnerLegend(QWidget):
         self.note.setText(" ".join(words))
 
     def _choose(self, item: QListWidgetItem) -> None:
-        self._workspace.set_target(Expression.of(item.data(Qt.ItemDataRole.UserRole)))
+        self._workspace.set_target(Expression.of(item.data(_KEY_ROLE)))

@@ -3,13 +3,22 @@
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtGui import QFont, QFontMetrics
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog, QLabel
 from pytestqt.qtbot import QtBot
 
+from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.qt.app import build_window
+from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.pane_grid import short_titles
 from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.qt.settings import Settings
+from calm_gui.render.naming import number_text
+from calm_gui.render.scale import Scale
+from calm_gui.session.expression import Expression
 from calm_gui.session.state import Pane, Threshold
 
 HEADERS = [
@@ -101,3 +110,153 @@ def test_a_threshold_by_value_is_told_and_taken_in_the_unit_of_the_colour_bar(wi
     assert workspace.state.view.threshold == Threshold("value", 0.00788)
     level.setValue(2.0)
     assert workspace.state.view.threshold.value == pytest.approx(2 / scale.factor)
+
+
+def test_no_reading_is_checked_while_a_pane_shows_another_method(
+    window: MainWindow, settle: Callable[[], None]
+) -> None:
+    view = window.view
+    window.workspace.change_pane(0, reading="method:gradient")
+    settle()
+    assert view.readings.checkedButton() is None
+    assert "no probability" in view.meaning.text() and not view.unit.isVisible()
+    window.workspace.change_pane(0, reading="saliency")
+    assert view.readings.checkedButton() is view.reading_buttons["saliency"] and view.unit.isVisible()
+
+
+def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callable[[], None], qtbot: QtBot) -> None:
+    window.workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    qtbot.waitUntil(lambda: "demo-cam" in window.workspace.state.selection.checkpoint, timeout=60_000)
+    settle()
+    window.workspace.change_pane(0, reading="saliency")
+    assert "score" in window.view.meaning.text() and "no probability" in window.view.meaning.text()
+    assert window.view.readings.checkedButton() is window.view.reading_buttons["attribution"]
+    assert not window.view.unit.isVisible()
+    window.workspace.add_region("box", [(10, 10), (150, 150)])
+    assert "CAM" in window.regions.numbers.text() and window.regions.table.rows.rowCount() == 0
+
+
+def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None:
+    window.workspace.set_panes([Pane("winner")])
+    window.workspace.update_view(depth=9)
+    groups = window.view.legend.groups
+    QApplication.processEvents()
+    first = groups.item(0)
+    before = groups.grab().toImage()
+    assert groups.horizontalScrollBar().maximum() == 0
+    name, mass = first.text(), first.data(Qt.ItemDataRole.AccessibleTextRole).rsplit(" · ", 1)[1]
+    assert mass == number_text(window.hub.scene.active.shown.legend()[0][2]) and mass in first.toolTip()
+    first.setText(f"a much longer name than the list has room for, {name}")
+    QApplication.processEvents()
+    after, rect = groups.grab().toImage(), groups.visualItemRect(first)
+    at_right = rect.adjusted(rect.width() - groups.fontMetrics().horizontalAdvance(mass) - 2, 0, 0, 0)
+    assert rect.width() <= groups.viewport().width()
+    assert before.copy(at_right) == after.copy(at_right) and before.copy(rect) != after.copy(rect)
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (900, 600), (740, 560)])
+def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[int, int]) -> None:
+    window.side.setCurrentWidget(window.regions)
+    window.workspace.add_region("box", [(50, 50), (200, 200)])
+    table = window.regions.table
+    window.resize(*size)
+    QApplication.processEvents()
+    assert table.horizontalScrollBar().maximum() == 0 and table.columnWidth(0) >= 30
+    for column in (1, 2, 3):
+        texts = (table.model().index(row, column).data() for row in range(table.model().rowCount()))
+        needed = max(table.fontMetrics().horizontalAdvance(text) for text in texts)
+        assert table.columnWidth(column) >= needed + 6
+    window.resize(1280, 820)
+    window.side.setCurrentWidget(window.view)
+
+
+def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: QtBot) -> None:
+    pictures = []
+    for high in (0.0155, 0.0266):
+        bar = ColourBar()
+        qtbot.addWidget(bar)
+        bar.show_scale(Scale(-high, high), "RdBu")
+        bar.resize(40, 60)
+        pictures.append(bar.grab().toImage())
+    assert pictures[0] == pictures[1]  # the numbers, all that differs, are not in them
+
+
+def test_ctrl_c_copies_the_table_that_has_the_keyboard(window: MainWindow, qtbot: QtBot) -> None:
+    window.side.setCurrentWidget(window.regions)
+    window.workspace.add_region("box", [(50, 50), (200, 200)])
+    window.activateWindow()
+    table = window.regions.table
+    table.setFocus()
+    QGuiApplication.clipboard().setText("before")
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    text = QGuiApplication.clipboard().text()
+    assert text.startswith("class\t") and len(text.splitlines()) == 1 + len(window.hub.scene.classes)
+    window.side.setCurrentWidget(window.view)
+
+
+def test_a_renamed_region_stays_chosen_and_names_stay_apart(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = window.regions
+    for corner in (10, 40, 70):
+        window.workspace.add_region("box", [(corner, corner), (corner + 90, corner + 90)])
+    rename, forget = panel._buttons
+    panel.regions.setCurrentRow(0)
+    answers = iter(["head", "head"])
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: (next(answers), True))
+    rename.click()
+    assert panel.regions.currentRow() == 0
+    panel.regions.setCurrentRow(1)
+    rename.click()
+    names = [shape.name for shape, _ in window.hub.scene.regions]
+    assert names == ["head", "head 2", "region 3"] and "head 2" in window.messages.text.text()
+    assert panel.regions.currentRow() == 1
+    forget.click()
+    assert [shape.name for shape, _ in window.hub.scene.regions] == ["head", "region 3"]
+    assert panel.regions.currentRow() == 1
+
+
+@pytest.fixture
+def own_window(qapp: object, qtbot: QtBot) -> MainWindow:
+    window = build_window("demo", "cpu", Settings(None))
+    qtbot.addWidget(window)
+    window.resize(1440, 900)
+    window.show()
+    return window
+
+
+def test_panels_share_the_width_anew_until_the_user_moves_them(own_window: MainWindow) -> None:
+    own_window.resize(900, 600)
+    assert own_window.splitter.sizes()[0] <= 320
+    own_window.resize(1440, 900)
+    assert own_window.splitter.sizes()[0] >= 400
+    own_window.splitter.moveSplitter(280, 1)
+    own_window.resize(1300, 900)
+    assert abs(own_window.splitter.sizes()[0] - 280) < 12
+
+
+def test_the_smallest_window_cuts_neither_sets_nor_their_probabilities(own_window: MainWindow, qtbot: QtBot) -> None:
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
+    own_window.workspace.set_contrast(Expression.of("@rest"))
+    own_window.resize(300, 300)
+    QApplication.processEvents()
+    assert own_window.width() >= 720
+    row = own_window.classes.contrast
+    caption, p = row.findChild(QLabel), row._probability
+    chip = row.chips[0]
+    assert caption.width() >= caption.sizeHint().width() and p.width() >= p.sizeHint().width()
+    left = chip.mapTo(row, chip.rect().topLeft()).x()
+    assert caption.geometry().right() < left and left + chip.width() <= p.x()
+
+
+def test_chips_say_their_role_and_follow_the_search_field(window: MainWindow) -> None:
+    window.workspace.set_target(Expression.of("n02084071"))
+    window.workspace.set_contrast(Expression.of("n02123045"))
+    seen, widget = [], window.classes.search
+    while len(seen) < 2:
+        widget = widget.nextInFocusChain()
+        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            seen.append(widget.accessibleName())
+    assert seen[0].startswith("target: dog") and seen[1].startswith("contrast: tabby")
+    assert all(name.endswith("Delete removes it") for name in seen)
