@@ -82,8 +82,8 @@ def _edit(window: "MainWindow") -> Menu:
 def _view(window: "MainWindow") -> Menu:
     workspace = window.workspace
     return [
-        Command("previous", "&Previous picture", lambda: workspace.step_picture(-1), "Ctrl+Left", "previous"),
-        Command("next", "&Next picture", lambda: workspace.step_picture(1), "Ctrl+Right", "next"),
+        Command("previous", "&Previous picture", lambda: window.film.list.step(-1), "Ctrl+Left", "previous"),
+        Command("next", "&Next picture", lambda: window.film.list.step(1), "Ctrl+Right", "next"),
         Command("predict_all", "Pre&dict all open pictures", workspace.predict_all),
         None,
         Command("fit", "&Fit picture", workspace.reset_view, "Ctrl+0", "fit"),

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QListView,
     QListWidget,
@@ -36,6 +37,7 @@ class _Thumbnails(QListWidget):
     def __init__(self, hub: Hub) -> None:
         super().__init__()
         self._workspace = hub.workspace
+        self.tried: set[str] = set()
         self.setAccessibleName("Open pictures")
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
@@ -51,14 +53,24 @@ class _Thumbnails(QListWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         by = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
         if by:  # a list in one row has no pages of its own
-            row = self.currentRow() + by
-            while 0 <= row < self.count() and self.isRowHidden(row):
-                row += by
-            if 0 <= row < self.count():
-                self.setCurrentRow(row)
+            self.step(by)
         else:
             super().keyPressEvent(event)
-        self._workspace.show_picture(self.currentRow())
+            self._workspace.show_picture(self.currentRow())
+
+    def step(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) picture that the filter shows, passing those tried in vain."""
+        if not any(map(self.isRowHidden, range(self.count()))):
+            self._workspace.step_picture(by)
+            return
+        state = self._workspace.state
+        bad = self.tried & {picture for picture, _ in self._workspace.failures}
+        row = state.current + by
+        while 0 <= row < self.count() and (self.isRowHidden(row) or state.pictures[row] in bad):
+            row += by
+        if 0 <= row < self.count():
+            self.tried.add(state.pictures[row])
+            self._workspace.show_picture(row)
 
 
 class FilmStrip(QFrame):
@@ -86,10 +98,16 @@ class FilmStrip(QFrame):
         self.filter.setClearButtonEnabled(True)
         self.filter.setFixedWidth(150)
         self.filter.textChanged.connect(lambda _: self._apply_filter())
+        self.found = QLabel()
+        self.found.setObjectName("muted")
+        self.found.hide()
         row = QHBoxLayout()
         row.addWidget(self.list, 1)
         side = QVBoxLayout()
-        side.addWidget(self.filter, 0, Qt.AlignmentFlag.AlignVCenter)
+        side.addStretch(1)
+        side.addWidget(self.filter)
+        side.addWidget(self.found)
+        side.addStretch(1)
         row.addLayout(side)
         row.setContentsMargins(6, 3, 6, 0)
         self.setLayout(row)
@@ -113,6 +131,7 @@ class FilmStrip(QFrame):
         self._pictures = pictures
         self._plain, self._marks = {}, {}
         self.list.clear()
+        self.list.tried.clear()
         blank = QPixmap(_SIDE, _SIDE)
         blank.fill(QColor(current_theme().bar))
         for path in pictures:
@@ -173,6 +192,9 @@ class FilmStrip(QFrame):
             hidden = bool(needle) and needle not in fold_text(words)
             if self.list.isRowHidden(row) != hidden:
                 self.list.setRowHidden(row, hidden)
+        shown = sum(not self.list.isRowHidden(row) for row in range(len(self._pictures)))
+        self.found.setText(f"{shown} of {len(self._pictures)} pictures" if shown else "no picture matches")
+        self.found.setVisible(bool(needle))
 
     def _on_click(self, index: QModelIndex) -> None:
         self._workspace.show_picture(index.row())

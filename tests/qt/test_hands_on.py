@@ -241,3 +241,32 @@ def test_the_preview_of_what_cannot_be_exported_is_empty(window: MainWindow) -> 
     dialog.show_preview()
     assert not dialog.preview.pixmap().isNull() and not dialog.message.text()
     dialog.deleteLater()
+
+
+def test_next_and_previous_go_over_the_pictures_that_the_filter_shows(
+    window: MainWindow, settle: Callable[[], None], tmp_path: Path
+) -> None:
+    for name in ("0 cat", "1 dog", "2 cat", "3 cat", "4 dog"):
+        Image.new("RGB", (20, 20), "red").save(tmp_path / f"{name}.png")
+    (tmp_path / "2 cat.png").write_bytes(b"no picture")
+    window.workspace.open_pictures([tmp_path])
+    settle()
+    film, workspace = window.film, window.workspace
+    film.filter.setText("cat")
+    assert film.found.text() == "3 of 5 pictures" and film.found.isVisible()
+    window.actions_by_name["next"].trigger()
+    settle()
+    assert "2 cat.png" in window.messages.text.text() and workspace.state.current < 2
+    window.actions_by_name["next"].trigger()
+    settle()
+    assert workspace.state.current == 3
+    window.actions_by_name["next"].trigger()
+    assert workspace.state.current == 3
+    window.actions_by_name["previous"].trigger()
+    assert workspace.state.current == 0
+    film.filter.setText("no such thing")
+    assert film.found.text() == "no picture matches"
+    film.filter.clear()
+    assert not film.found.isVisible()
+    window.actions_by_name["next"].trigger()
+    assert workspace.state.current == 1
