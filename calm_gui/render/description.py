@@ -13,7 +13,7 @@ from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import READINGS, AnyExplanation, Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.errors import DataError, ExportError
-from calm_gui.model.files import atomic_path, sha256_of
+from calm_gui.model.files import atomic_path, sha256_of, write_bytes
 from calm_gui.render.scale import Scale, fit_scale, remark
 
 __all__ = [
@@ -203,7 +203,8 @@ def write_export(
     """Write an export and the description beside it, both or neither.
 
     The description is `<name>.json`. Exports of the same maps under one name share it; where it is taken by
-    something else it is `<name>.<extension>.json`, so that no file is lost.
+    something else it is `<name>.<extension>.json`, so that no file is lost. A file that is replaced is no longer in
+    the description of what it was before.
 
     Parameters
     ----------
@@ -240,6 +241,7 @@ def write_export(
         for written in (temporary, temporary_json):  # a full disk shows here, before either file takes its place
             with written.open("rb+") as file:
                 os.fsync(file.fileno())
+    _forget_elsewhere(path, beside)
     return beside
 
 
@@ -273,7 +275,7 @@ def to_text(description: dict[str, Any]) -> str:
 
 def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
     """Where the description goes, and the exports that it already describes."""
-    for beside in (path.with_suffix(".json"), path.with_name(path.name + ".json")):
+    for beside in _places(path):
         known = _read_ours(beside)
         if known is None:
             if not beside.exists():
@@ -288,6 +290,23 @@ def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path
         if not others or known == json.loads(to_text(description)):
             return beside, others
     raise ExportError(f"{path.name}.json beside {path} is another file; rename it or choose another name")
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    return path.with_suffix(".json"), path.with_name(path.name + ".json")
+
+
+def _forget_elsewhere(path: Path, beside: Path) -> None:
+    """Take a file that was replaced out of the description of what it was before."""
+    for other in _places(path):
+        known = _read_ours(other) if other != beside else None
+        if known is None or all(entry.get("file") != path.name for entry in known.get("exports", [])):
+            continue
+        known["exports"] = [entry for entry in known["exports"] if entry.get("file") != path.name]
+        if known["exports"]:
+            write_bytes(other, to_text(known).encode())
+        else:
+            other.unlink(missing_ok=True)
 
 
 def read_description(path: str | Path) -> dict[str, Any]:

@@ -182,6 +182,19 @@ def test_exports_of_one_map_share_a_description_and_others_do_not(tmp_path, expl
     assert json.loads((tmp_path / "m.svg.json").read_text())["maps"][0]["reading"] == "saliency"
 
 
+def test_a_replaced_export_leaves_the_description_of_what_it_was(tmp_path, explanation):
+    def listed() -> dict[str, list[str]]:
+        return {p.name: [e["file"] for e in json.loads(p.read_text())["exports"]] for p in tmp_path.glob("*.json")}
+
+    dog, saliency = explanation.attribution("dog"), explanation.saliency()
+    save_map(dog, tmp_path / "m.npz")
+    save_figure(map_figure(explanation, [dog], dpi=50), tmp_path / "m.png")
+    save_figure(map_figure(explanation, [saliency], dpi=50), tmp_path / "m.png")
+    assert listed() == {"m.json": ["m.npz"], "m.png.json": ["m.png"]}
+    save_figure(map_figure(explanation, [dog], dpi=50), tmp_path / "m.png")
+    assert listed() == {"m.json": ["m.npz", "m.png"]}
+
+
 def test_a_mask_is_the_chosen_cells_over_the_picture(tmp_path):
     explanation = calm_explanation(resize="crop", picture=np.zeros((120, 60, 3), np.uint8))
     shown = explanation.attribution("dog")
