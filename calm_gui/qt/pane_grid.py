@@ -10,7 +10,7 @@ from calm_gui.qt.map_canvas import Tool
 from calm_gui.qt.pane_widget import PaneWidget
 from calm_gui.session.scene import Scene
 
-__all__ = ["PaneGrid", "best_columns", "short_titles"]
+__all__ = ["PaneGrid", "best_columns", "titles_of_panes"]
 
 _CHROME = (80, 40)
 """Width and height of a pane that the picture can't use."""
@@ -36,14 +36,15 @@ def best_columns(count: int, width: int, height: int, aspect: float) -> int:
     return max(range(1, count + 1), key=lambda columns: (drawn_width(columns), -columns))
 
 
-def short_titles(titles: Sequence[str]) -> list[str]:
-    """The part of each pane's title that tells it from the others: the reading, else the sets, else all of it."""
+def titles_of_panes(titles: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each pane's title, and those of its parts, sets and reading, that tell it from the others."""
     parts = [title.partition(" — ") for title in titles]
     readings, sets = [part[0] for part in parts], [part[2] for part in parts]
-    return [
-        reading if readings.count(reading) == 1 else name if name and sets.count(name) == 1 else title
-        for title, reading, name in zip(titles, readings, sets, strict=True)
-    ]
+    found = []
+    for title, reading, name in zip(titles, readings, sets, strict=True):
+        telling = [part for part, among in ((name, sets), (reading, readings)) if part and among.count(part) == 1]
+        found.append((title, *(part for part in telling if part != title)))
+    return found
 
 
 class PaneGrid(QWidget):
@@ -73,7 +74,7 @@ class PaneGrid(QWidget):
         if len(self.panes) != len(contents):
             self._make(len(contents))
         self._arrange()
-        titles = short_titles([content.title for content in contents])
+        titles = titles_of_panes([content.title for content in contents])
         for position, (pane, content, title) in enumerate(zip(self.panes, contents, titles, strict=True)):
             pane.show_content(content, title, scene, active=position == scene.state.active and len(contents) > 1)
 

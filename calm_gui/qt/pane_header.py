@@ -12,7 +12,8 @@ _GAP = 8
 _TITLE_SHARE = 0.4
 _TITLE_LEAST = 36
 """Of the line, and in pixels: what a number leaves to the title."""
-_SEPARATOR = len(" — ")
+_MOST_CUT = len(" — Af…")
+"""Characters that an ellipsis must leave to what follows the reading."""
 
 
 class PaneHeader(QWidget):
@@ -23,10 +24,7 @@ class PaneHeader(QWidget):
 
     Attributes
     ----------
-    title : str
-    short_title : str
-        What tells the pane from the others: the title or a part of it.
-    subtitles : tuple of str
+    titles, subtitles : tuple of str
         The longest first.
     passed : bool or None
         Of the sum check; None where there is none.
@@ -34,7 +32,7 @@ class PaneHeader(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title = self.short_title = ""
+        self.titles: tuple[str, ...] = ("",)
         self.subtitles: tuple[str, ...] = ("",)
         self.passed: bool | None = None
         self._bold = QFont(self.font())
@@ -45,36 +43,38 @@ class PaneHeader(QWidget):
         return QSize(100, self.fontMetrics().height() + 6)
 
     def show_texts(
-        self, title: str, short_title: str, subtitles: tuple[str, ...], passed: bool | None, tool_tip: str
+        self, titles: tuple[str, ...], subtitles: tuple[str, ...], passed: bool | None, tool_tip: str
     ) -> None:
         """Show other texts."""
-        texts = (title, short_title, subtitles, passed)
-        if texts != (self.title, self.short_title, self.subtitles, self.passed):
-            self.title, self.short_title, self.subtitles, self.passed = texts
-            self.setAccessibleName(f"{title}, {subtitles[0]}")
+        if (titles, subtitles, passed) != (self.titles, self.subtitles, self.passed):
+            self.titles, self.subtitles, self.passed = titles, subtitles, passed
+            self.setAccessibleName(f"{titles[0]}, {subtitles[0]}")
             self.update()
         self.setToolTip(tool_tip)
 
     def fitting(self, width: int) -> tuple[str, str]:
         """Title and subtitle as they are written in a width."""
-        plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
-        whole, short = bold.horizontalAdvance(self.title), bold.horizontalAdvance(self.short_title)
-        last = self.subtitles[-1]
-        least = min(short, max(_TITLE_LEAST, int(_TITLE_SHARE * width)))
-        if not any(c.isdigit() for c in last) or plain.horizontalAdvance(last) > width - _GAP - least:
-            last = ""  # words give way to the title, and a number where it would leave too little of it
-        left = width - _GAP - plain.horizontalAdvance(last)
-        part = not self.title.startswith(self.short_title)  # else an ellipsis leads from one to the other
-        room = width - _GAP - (short if part and whole > left else whole)
-        subtitle = next((s for s in self.subtitles if plain.horizontalAdvance(s) <= room), last)
+        plain, bold = QFontMetrics(self.font()).horizontalAdvance, QFontMetrics(self._bold).horizontalAdvance
+        whole, shortest, number = self.titles[0], self.titles[-1], self.subtitles[-1]
+        least = min(bold(shortest), max(_TITLE_LEAST, int(_TITLE_SHARE * width)))
+        if not any(c.isdigit() for c in number) or plain(number) > width - _GAP - least:
+            number = ""  # words give way to the title, and a number where it would leave too little of it
+        left = width - _GAP - plain(number)
+        title = next((t for t in self.titles if bold(t) <= left), shortest)
+        if whole.startswith(title):
+            title = whole  # as much of it as there is room for
+        room = width - _GAP - bold(title)
+        subtitle = next((s for s in self.subtitles if plain(s) <= room), number)
         if subtitle:
-            width -= plain.horizontalAdvance(subtitle) + _GAP
-        title = bold.elidedText(self.title, Qt.TextElideMode.ElideRight, width)
-        if title != self.title and (part or len(title) < len(self.short_title) + _SEPARATOR + 3):
-            title = bold.elidedText(self.short_title, Qt.TextElideMode.ElideRight, width)
-        if title.endswith("…"):
-            title = title.rstrip("… —") + "…"
-        return title, subtitle
+            width -= plain(subtitle) + _GAP
+        text = self._elided(title, width)
+        if text != title and len(text) < len(shortest) + _MOST_CUT:
+            text = self._elided(shortest, width)
+        return text, subtitle
+
+    def _elided(self, title: str, width: int) -> str:
+        text = QFontMetrics(self._bold).elidedText(title, Qt.TextElideMode.ElideRight, width)
+        return text.rstrip("… —") + "…" if text != title else title
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()

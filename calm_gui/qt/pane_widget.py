@@ -84,7 +84,7 @@ class PaneWidget(QFrame):
         self.canvas.drawn.connect(self._on_drawn)
         hub.hovered.connect(self._on_hover)
 
-    def show_content(self, content: PaneContent, short_title: str, scene: Scene, active: bool) -> None:
+    def show_content(self, content: PaneContent, titles: tuple[str, ...], scene: Scene, active: bool) -> None:
         """Show what the pane shows in a scene."""
         self._content = content
         shown = content.shown
@@ -97,7 +97,7 @@ class PaneWidget(QFrame):
                 f"relative error {check.error:.1e}"
             )
         subtitles = (content.subtitle, *content.shorter_subtitles)
-        self.header.show_texts(content.title, short_title, subtitles, check.passed if check else None, tip)
+        self.header.show_texts(titles, subtitles, check.passed if check else None, tip)
         view = scene.state.view
         picture = content.pane.picture or scene.state.picture
         truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()

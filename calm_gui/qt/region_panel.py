@@ -58,6 +58,7 @@ class RegionPanel(QFrame):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in range(1, len(_HEADING)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+        self._fit_numbers([("", 0.0, 0.0, 0)])
         self.table.setSortingEnabled(True)
         self.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
         self.table.verticalHeader().hide()

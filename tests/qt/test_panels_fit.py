@@ -13,8 +13,9 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.app import build_window
 from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.pane_grid import short_titles
+from calm_gui.qt.pane_grid import titles_of_panes
 from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.qt.region_panel import RegionPanel
 from calm_gui.qt.settings import Settings
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
@@ -22,61 +23,66 @@ from calm_gui.session.expression import Expression
 from calm_gui.session.state import Pane, Threshold
 
 HEADERS = [
-    ("Winner at depth 9", "Winner at depth 9", ("some overlap · 23 groups", "23 groups", "23 groups")),
+    (("Winner at depth 9",), ("some overlap · 23 groups", "23 groups", "23 groups")),
     (
-        "Counterfactual — Afghan hound − Saluki",
-        "Counterfactual",
+        ("Counterfactual — Afghan hound − Saluki", "Afghan hound − Saluki", "Counterfactual"),
         ("p(A,z|x) − p(B,z|x) · sum -0.200 = p(A|x) − p(B|x)", "sum -0.200 = p(A|x) − p(B|x)", "sum -0.200"),
     ),
-    ("Conditional — dog", "Conditional", ("p(A|x,z) · weighted by p(z|x) 0.357 = p(A|x)", "weighted by p(z|x) 0.357")),
-    ("Attribution — beagle", "beagle", ("p(A,z|x) · sum 0.357", "sum 0.357")),
-    ("Gradient — dog", "Gradient — dog", ("between its extremes · no probability", "no probability")),
+    (
+        ("Conditional — dog", "Conditional"),
+        ("p(A|x,z) · weighted by p(z|x) 0.357 = p(A|x)", "weighted by p(z|x) 0.357"),
+    ),
+    (("Attribution — beagle", "beagle"), ("p(A,z|x) · sum 0.357", "sum 0.357")),
+    (("Gradient — dog",), ("between its extremes · no probability", "no probability")),
 ]
 
 
-@pytest.mark.parametrize(("title", "short", "subtitles"), HEADERS)
+@pytest.mark.parametrize(("titles", "subtitles"), HEADERS)
 def test_a_number_is_whole_or_absent_and_the_title_stays(
-    qapp: object, qtbot: QtBot, title: str, short: str, subtitles: tuple[str, ...]
+    qapp: object, qtbot: QtBot, titles: tuple[str, ...], subtitles: tuple[str, ...]
 ) -> None:
     header = PaneHeader()
     qtbot.addWidget(header)
-    header.show_texts(title, short, subtitles, True, "")
-    bold = QFont(header.font())
-    bold.setBold(True)
-    plain, bold = QFontMetrics(header.font()), QFontMetrics(bold)
+    header.show_texts(titles, subtitles, True, "")
+    font = QFont(header.font())
+    font.setBold(True)
+    plain, bold = QFontMetrics(header.font()), QFontMetrics(font)
     for width in range(30, 500):
-        name, number = header.fitting(width)
+        title, number = header.fitting(width)
         assert number in (*subtitles, "")
         left = width - plain.horizontalAdvance(number)
-        assert bold.horizontalAdvance(name) <= left
-        assert name == title or number == "" or left >= min(bold.horizontalAdvance(short), 0.4 * width, 36)
+        assert bold.horizontalAdvance(title) <= left
+        assert title in titles or not number or left >= min(bold.horizontalAdvance(titles[-1]), 0.4 * width, 36)
         if width > 45:
-            assert name.rstrip("…")[:3] in (title[:3], short[:3])
-    assert header.fitting(900) == (title, subtitles[0])
+            assert title.rstrip("…")[:3] in {t[:3] for t in titles}
+    assert header.fitting(900) == (titles[0], subtitles[0])
 
 
 def test_a_header_without_room_for_its_number_draws_the_title_alone(qapp: object, qtbot: QtBot) -> None:
-    title, short, subtitles = HEADERS[0]
+    titles, subtitles = HEADERS[0]
     pictures = []
     for texts in (subtitles, ("",)):
         header = PaneHeader()
         qtbot.addWidget(header)
         header.resize(80, 22)
-        header.show_texts(title, short, texts, True, "")
+        header.show_texts(titles, texts, True, "")
         pictures.append(header.grab().toImage())
     assert pictures[0] == pictures[1]
 
 
-def test_a_short_title_is_what_tells_a_pane_from_the_others() -> None:
-    assert short_titles(["Attribution — dog", "Gradient — dog"]) == ["Attribution", "Gradient"]
-    assert short_titles(["Attribution — dog", "Attribution — cat"]) == ["dog", "cat"]
-    assert short_titles(["Attribution — dog", "Attribution — cat", "Conditional — dog", "Saliency"]) == [
-        "Attribution — dog",
-        "cat",
-        "Conditional",
-        "Saliency",
+def test_a_shorter_title_tells_a_pane_from_the_others() -> None:
+    def shorter(*titles: str) -> list[tuple[str, ...]]:
+        return [choice[1:] for choice in titles_of_panes(titles)]
+
+    assert shorter("Attribution — dog", "Gradient — dog") == [("Attribution",), ("Gradient",)]
+    assert shorter("Attribution — dog", "Attribution — cat") == [("dog",), ("cat",)]
+    assert shorter("Attribution — dog", "Conditional — cat", "Saliency") == [
+        ("dog", "Attribution"),
+        ("cat", "Conditional"),
+        (),
     ]
-    assert short_titles(["Saliency", "Saliency"]) == ["Saliency", "Saliency"]
+    assert shorter("Attribution — dog", "Attribution — cat", "Conditional — dog") == [(), ("cat",), ("Conditional",)]
+    assert shorter("Saliency", "Saliency") == [(), ()]
 
 
 def test_panes_of_other_methods_name_the_method(window: MainWindow, settle: Callable[[], None]) -> None:
@@ -134,6 +140,7 @@ def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callab
     assert not window.view.unit.isVisible()
     window.workspace.add_region("box", [(10, 10), (150, 150)])
     assert "CAM" in window.regions.numbers.text() and window.regions.table.rows.rowCount() == 0
+    assert sum(RegionPanel(window.hub).table.columnWidth(column) for column in (1, 2, 3)) < 160
 
 
 def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None:
