@@ -129,11 +129,11 @@ class ClassesPanel(QFrame):
         self.target.show_scene(scene)
         self.contrast.show_scene(scene)
         self._order_chips()
-        self.predicted.show_scene(scene, self.search.text())
+        self.predicted.show_scene(scene, self._searched)
         has_hierarchy = scene.hierarchy is not None
         self.tabs.setTabEnabled(self.tabs.indexOf(self.tree), has_hierarchy)
         self.tree.show_scene(scene)
-        if scene.explanation is not None and self._revealed is not scene.explanation and not self.search.text():
+        if scene.explanation is not None and self._revealed is not scene.explanation and not self._searched:
             self._revealed = scene.explanation
             if scene.lead_class is not None and scene.hierarchy is not None:
                 self.tree.reveal(class_key(scene.lead_class, scene.classes))
@@ -145,6 +145,11 @@ class ClassesPanel(QFrame):
             self._chips_ordered = len(chips)
             for before, after in pairwise((self.search, *chips, self._sets, self._swap)):
                 self.setTabOrder(before, after)
+
+    @property
+    def _searched(self) -> str:
+        """What is searched for; blanks are nothing."""
+        return self.search.text().strip()
 
     def reveal_target(self) -> None:
         """Show the smallest group that holds the target."""
@@ -182,7 +187,7 @@ class ClassesPanel(QFrame):
     def apply_search(self) -> None:
         """Search for what the field holds, now."""
         self._typing.stop()
-        text = self.search.text()
+        text = self._searched
         found = self.tree.search(text)
         self.predicted.show_scene(self._hub.scene, text)
         classes = self.predicted.classes.rowCount()
@@ -195,7 +200,7 @@ class ClassesPanel(QFrame):
     def follow_target(self) -> None:
         """Keep the target current in the tree, after it was changed elsewhere or a search ended."""
         scene = self._hub.scene
-        if scene.hierarchy is None or self.search.text():
+        if scene.hierarchy is None or self._searched:
             return
         if key := smallest_node(scene.target, scene.hierarchy):
             self.tree.reveal(key)

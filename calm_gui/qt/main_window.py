@@ -311,9 +311,12 @@ class MainWindow(QMainWindow):
             self._share_width()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space, held while the keyboard is on a pane, shows the picture without its map."""
+        """Space, held while the keyboard is on a pane, shows the picture without its map; Escape ends drawing."""
         if event.key() == Qt.Key.Key_Space:
             self.workspace.update_view(undoable=False, overlay=False)
+        elif event.key() == Qt.Key.Key_Escape:
+            for name in _TOOLS:  # a drawing that has begun is cancelled by the pane itself, which keeps the key
+                self.actions_by_name[name].setChecked(False)
         else:
             super().keyPressEvent(event)
 

@@ -120,6 +120,7 @@ class Scale:
             "spacing": self.spacing,
             "factor": self.factor,
             "unit": self.unit,
+            **({"flat": self.flat} if self.flat else {}),
         }
 
 

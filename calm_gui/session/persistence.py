@@ -201,7 +201,8 @@ def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) 
 
 def _scale(data: Mapping[str, Any]) -> Scale:
     low, high, factor = (_finite(data[key]) for key in ("low", "high", "factor"))
-    return Scale(low, high, _one_of(data["spacing"], ("linear", "log")), factor, str(data["unit"]))
+    spacing = _one_of(data["spacing"], ("linear", "log"))
+    return Scale(low, high, spacing, factor, str(data["unit"]), int(_number(0, 255)(data.get("flat", 0))))
 
 
 def _finite(value: Any) -> float:
@@ -229,10 +230,11 @@ _VIEW: dict[str, Callable[[Any], Any]] = {
     "locked": lambda v: tuple((str(name), _scale(scale)) for name, scale in v),
     "spacing": lambda v: _one_of(v, ("linear", "log")),
     "threshold": lambda v: Threshold(
-        _one_of(v["kind"], ("none", "value", "mass", "min-max")), _number(0, 1)(v["value"])
+        _one_of(v["kind"], ("none", "value", "mass", "min-max")),
+        (_finite if v["kind"] == "value" else _number(0, 1))(v["value"]),
     ),
     "depth": lambda v: int(_number(0, 1000)(v)),
-    "zoom": _number(1, 1000),
+    "zoom": _number(1e-6, 1000),
     "centre": lambda v: (_number(0, 1)(v[0]), _number(0, 1)(v[1])),
 }
 

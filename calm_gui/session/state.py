@@ -103,7 +103,7 @@ class View:
     depth : int
         Of the winner map.
     zoom : float
-        1 fits the picture into the pane.
+        1 fits the picture into the pane; less, as far as one pixel to one, for pictures smaller than it.
     centre : (float, float)
         Middle of the pane as a share of the picture's width and height.
     """

@@ -225,7 +225,7 @@ def rich_state(folder: Path) -> State:
         1,
         (Pane("conditional", "superset"), Pane("picture", picture=pictures[0])),
         1,
-        View(opacity=0.25, threshold=Threshold("mass", 0.5), zoom=2.0, centre=(0.3, 0.6)),
+        View(opacity=0.25, threshold=Threshold("mass", 0.5), zoom=0.4, centre=(0.3, 0.6)),
         (RegionShape("head", pictures[1], "polygon", ((1, 2), (3, 4), (5, 0.5))),),
         (Expression.of("cat"),),
     )
