@@ -122,7 +122,7 @@ def test_kept_sets_come_back(window: MainWindow) -> None:
     kept = next(a.menu() for a in menu.actions() if a.menu() and a.menu().title() == "wild canines")
     kept.actions()[0].trigger()
     assert window.hub.scene.target == wild
-    assert "wild canines" in window.panes.panes[0].header.title
+    assert "wild canines" in window.panes.panes[0].header.titles[0]
 
 
 def test_chips_are_removed_one_by_one(window: MainWindow) -> None:
