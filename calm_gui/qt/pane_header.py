@@ -38,6 +38,7 @@ class PaneHeader(QWidget):
         self._bold = QFont(self.font())
         self._bold.setBold(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(62)
 
     def sizeHint(self) -> QSize:
         return QSize(100, self.fontMetrics().height() + 6)

@@ -55,6 +55,8 @@ class PaneWidget(QFrame):
         self.menu.setToolTip("What this pane shows")
         self.menu.setAccessibleName("What this pane shows")
         self.menu.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.menu.setMinimumWidth(20)  # in a narrow pane the title needs the room of its margins
         choices = QMenu(self.menu)
         choices.aboutToShow.connect(self._fill_menu)
         self.menu.setMenu(choices)

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.app import build_window
 from calm_gui.qt.colour_bar import ColourBar
+from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.pane_grid import titles_of_panes
 from calm_gui.qt.pane_header import PaneHeader
@@ -35,6 +36,15 @@ HEADERS = [
     (("Attribution — beagle", "beagle"), ("p(A,z|x) · sum 0.357", "sum 0.357")),
     (("Gradient — dog",), ("between its extremes · no probability", "no probability")),
 ]
+
+
+@pytest.fixture
+def own_window(qapp: object, qtbot: QtBot) -> MainWindow:
+    window = build_window("demo", "cpu", Settings(None))
+    qtbot.addWidget(window)
+    window.resize(1440, 900)
+    window.show()
+    return window
 
 
 @pytest.mark.parametrize(("titles", "subtitles"), HEADERS)
@@ -90,6 +100,18 @@ def test_panes_of_other_methods_name_the_method(window: MainWindow, settle: Call
     settle()
     seen = [pane.header.fitting(150)[0] for pane in window.panes.panes]
     assert [name[:8] for name in seen] == ["Attribut", "Gradient", "Integrat"]
+
+
+def test_titles_of_six_panes_in_a_small_window_tell_them_apart(own_window: MainWindow, qtbot: QtBot) -> None:
+    own_window.resize(900, 600)
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    own_window.workspace.set_contrast(Expression.of("@runner-up"))
+    own_window.workspace.set_panes(LAYOUTS["Figure 3: all readings"](own_window.workspace))
+    qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
+    QApplication.processEvents()
+    mark = 17
+    titles = [pane.header.fitting(pane.header.width() - mark)[0] for pane in own_window.panes.panes]
+    assert len(set(titles)) == 6 and all(len(title.rstrip("…")) >= 3 for title in titles)
 
 
 def test_the_view_panel_fits_its_tab_however_the_threshold_is_told(window: MainWindow) -> None:
@@ -221,15 +243,6 @@ def test_a_renamed_region_stays_chosen_and_names_stay_apart(
     forget.click()
     assert [shape.name for shape, _ in window.hub.scene.regions] == ["head", "region 3"]
     assert panel.regions.currentRow() == 1
-
-
-@pytest.fixture
-def own_window(qapp: object, qtbot: QtBot) -> MainWindow:
-    window = build_window("demo", "cpu", Settings(None))
-    qtbot.addWidget(window)
-    window.resize(1440, 900)
-    window.show()
-    return window
 
 
 def test_panels_share_the_width_anew_until_the_user_moves_them(own_window: MainWindow) -> None:
