@@ -197,6 +197,7 @@ def apply_theme(theme: Theme) -> None:
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.muted))
     application = QApplication.instance()
     assert isinstance(application, QApplication)
+    application.setStyleSheet("")  # or every widget is styled once for the palette and once more for the sheet
     application.setPalette(palette)
     icons = calm_resources.path("icons").as_posix()
     application.setStyleSheet(_SHEET.format(**colours, icons=icons))

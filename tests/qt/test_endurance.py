@@ -107,6 +107,19 @@ def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
     assert max(blocked.values()) < MOST_BLOCKED, blocked
 
 
+def test_changing_the_theme_blocks_twice_but_briefly(window: MainWindow) -> None:
+    """The change and the painting of everything are two turns of the event loop."""
+    changed, painted = [], []
+    for _ in range(4):
+        start = time.thread_time()
+        window.actions_by_name["theme"].toggle()
+        middle = time.thread_time()
+        QApplication.processEvents()
+        changed.append(middle - start)
+        painted.append(time.thread_time() - middle)
+    assert min(changed) < MOST_BLOCKED and min(painted) < MOST_BLOCKED, (changed, painted)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, 0.4, 1.1, 2.3, 4.0])
 def test_closing_at_any_moment_ends_well(tmp_path: Path, seconds: float) -> None:
