@@ -37,7 +37,6 @@ class _Thumbnails(QListWidget):
     def __init__(self, hub: Hub) -> None:
         super().__init__()
         self._workspace = hub.workspace
-        self.tried: set[str] = set()
         self.setAccessibleName("Open pictures")
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
@@ -60,17 +59,7 @@ class _Thumbnails(QListWidget):
 
     def step(self, by: int) -> None:
         """Go to the next (1) or previous (-1) picture that the filter shows, passing those tried in vain."""
-        if not any(map(self.isRowHidden, range(self.count()))):
-            self._workspace.step_picture(by)
-            return
-        state = self._workspace.state
-        bad = self.tried & {picture for picture, _ in self._workspace.failures}
-        row = state.current + by
-        while 0 <= row < self.count() and (self.isRowHidden(row) or state.pictures[row] in bad):
-            row += by
-        if 0 <= row < self.count():
-            self.tried.add(state.pictures[row])
-            self._workspace.show_picture(row)
+        self._workspace.step_picture(by, lambda row: not self.isRowHidden(row))
 
 
 class FilmStrip(QFrame):
@@ -131,7 +120,6 @@ class FilmStrip(QFrame):
         self._pictures = pictures
         self._plain, self._marks = {}, {}
         self.list.clear()
-        self.list.tried.clear()
         blank = QPixmap(_SIDE, _SIDE)
         blank.fill(QColor(current_theme().bar))
         for path in pictures:

@@ -79,9 +79,8 @@ def map_title(shown: Map | WinnerMap | None) -> tuple[str, str]:
     if shown is None:
         return "Picture", ""
     if isinstance(shown, WinnerMap):
-        return f"Winner at depth {shown.depth}", counted(
-            len(shown.legend()), "group"
-        ) + ", some overlap" * shown.overlapping
+        groups = counted(len(shown.legend()), "group")
+        return f"Winner at depth {shown.depth}", groups + (", some overlap" if shown.overlapping else "")
     title = shown.method_name or _TITLES.get(shown.reading, shown.reading)
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"

@@ -149,7 +149,7 @@ class Workspace:
             return self._doing
         explanation = self.explanation(picture, self.state.selection.checkpoint)
         notes = explanation.source.get("picture", {}).get("notes", ()) if explanation else ()
-        return " · ".join((Path(picture).name, *(", ".join(notes),) * bool(notes)))
+        return f"{Path(picture).name}" + (f" · {', '.join(notes)}" if notes else "")
 
     @property
     def state(self) -> State:
@@ -237,11 +237,13 @@ class Workspace:
         if 0 <= position < len(self.state.pictures):
             self.store.update(undoable=False, current=position)
 
-    def step_picture(self, by: int) -> None:
-        """Go to the next (1) or previous (-1) picture, stopping at the ends and passing those known to be bad."""
+    def step_picture(self, by: int, shown: Callable[[int], bool] = lambda _: True) -> None:
+        """Go to the next (1) or previous (-1) picture of those `shown`, by position, passing those known to be bad."""
         position = self.state.current + by
         bad = {picture for picture, _ in self._told}
-        while 0 <= position < len(self.state.pictures) and self.state.pictures[position] in bad:
+        while 0 <= position < len(self.state.pictures) and (
+            self.state.pictures[position] in bad or not shown(position)
+        ):
             position += by
         self.show_picture(position)
 
