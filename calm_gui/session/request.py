@@ -72,7 +72,7 @@ def parse_set(text: str, explanation: AnyExplanation, target: ClassSet | None = 
         ``@siblings``, a wnid or other key of the hierarchy, a unique name, a class index.
     explanation : Explanation or CamExplanation
     target : ClassSet, optional
-        What ``@runner-up``, ``@rest`` and ``@siblings`` stand against.
+        What ``@runner-up``, ``@rest`` and ``@siblings`` stand against; by default the first guess, as in the window.
 
     Raises
     ------
@@ -80,6 +80,7 @@ def parse_set(text: str, explanation: AnyExplanation, target: ClassSet | None = 
         If a part names nothing or several things.
     """
     parts = _parts(text, explanation.classes, explanation.hierarchy)
+    target = ClassSet([explanation.top(1)[0][0]]) if target is None else target
     return evaluate(Expression.of(*parts), explanation.classes, explanation.hierarchy, explanation, target)
 
 

@@ -296,6 +296,8 @@ def test_sets_as_typed():
     explanation = calm_explanation()
     order = [index for index, _ in explanation.top(6)]
     assert list(parse_set("@predicted", explanation)) == order[:1]
+    assert list(parse_set("@runner-up", explanation)) == order[1:2]
+    assert set(parse_set("@rest", explanation)) == set(range(6)) - set(order[:1])
     assert list(parse_set("dog", explanation)) == [0, 1]
     assert list(parse_set("n02088364, 5", explanation)) == [1, 5]
     assert list(parse_set("Afghan hound,tabby", explanation)) == [0, 5]
