@@ -20,12 +20,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.core.explanation import Map, WinnerMap
-from calm_gui.core.geometry import Box, interpolate
+from calm_gui.core.geometry import Box
 from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.qt.theme import current_theme
-from calm_gui.render.colormap import premultiplied_table
 from calm_gui.render.contour import cell_outline, contour_lines
-from calm_gui.render.overlay import UNSEEN_DIM, winner_colours
+from calm_gui.render.overlay import UNSEEN_DIM
+from calm_gui.render.words import dim, even_shape, map_words, winner_words
 from calm_gui.session.scene import PaneContent, chosen_cells
 from calm_gui.session.state import RegionShape, View
 
@@ -38,6 +38,11 @@ _BRUSH = 12.0
 
 _FEWEST = {"box": 2, "polygon": 3, "brush": 1}
 """How many points each tool needs."""
+
+
+def _buffer(old: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Words of a shape: the old ones again if they have it, since fresh memory takes longer than what fills it."""
+    return old if old.shape == shape else np.empty(shape, np.uint32)
 
 
 class MapCanvas(QWidget):
@@ -87,9 +92,9 @@ class MapCanvas(QWidget):
         self._source = QImage()
         self._overlay_key: object = None
         self._overlay = QImage()
-        self._words: np.ndarray | None = None
+        self._words = np.empty((0, 0), np.uint32)
         self._dimmed_key: object = None
-        self._dimmed_words = np.zeros((0, 0), np.uint32)
+        self._dimmed_words = np.empty((0, 0), np.uint32)
 
     def sizeHint(self) -> QSize:
         return QSize(360, 280)
@@ -205,9 +210,9 @@ class MapCanvas(QWidget):
         return QRect(left, top, round(rect.right() * ratio) - left, round(rect.bottom() * ratio) - top)
 
     def _samples(self, visible: QRect) -> tuple[np.ndarray, np.ndarray]:
-        """Picture coordinates of the centres of the visible device pixels, by column and row."""
+        """Picture coordinates of the centres of the visible device pixels, by column (an even number) and row."""
         ratio, rect, size = self.devicePixelRatioF(), self.picture_rect(), self._picture_size or (1, 1)
-        x = (np.arange(visible.left(), visible.right() + 1) + 0.5) / ratio
+        x = (visible.left() + np.arange(even_shape(visible.width(), 0)[1]) + 0.5) / ratio
         y = (np.arange(visible.top(), visible.bottom() + 1) + 0.5) / ratio
         return (x - rect.x()) / rect.width() * size[0], (y - rect.y()) / rect.height() * size[1]
 
@@ -248,11 +253,10 @@ class MapCanvas(QWidget):
         key = (self._base_key, self._view.opacity)
         if key != self._dimmed_key:
             self._dimmed_key = key
-            left = 255 - round(self._view.opacity * 255)
-            table = ((np.arange(256) * left + 127) // 255).astype(np.uint8)
             width, height = self._base.width(), self._base.height()
-            rows = np.frombuffer(self._base.constBits(), np.uint8).reshape(height, self._base.bytesPerLine())
-            self._dimmed_words = table[rows[:, : 4 * width]].view(np.uint32)
+            picture = np.frombuffer(self._base.constBits(), np.uint32).reshape(height, width)
+            self._dimmed_words = _buffer(self._dimmed_words, even_shape(width, height))
+            dim(picture, self._view.opacity, self._dimmed_words)
         return self._dimmed_words
 
     def _scaled_picture(self, visible: QRect) -> QImage:
@@ -269,7 +273,8 @@ class MapCanvas(QWidget):
         x, y = self._samples(visible)
         step_x = x[1] - x[0] if len(x) > 1 else 1.0
         step_y = y[1] - y[0] if len(y) > 1 else 1.0
-        source = QRectF(x[0] - step_x / 2, y[0] - step_y / 2, step_x * len(x), step_y * len(y))
+        size = (step_x * visible.width(), step_y * visible.height())
+        source = QRectF(x[0] - step_x / 2, y[0] - step_y / 2, *size)
         if step_x > 1.5:  # reducing: an average of all pixels, which a painter doesn't make
             crop = self._source.copy(source.toAlignedRect().intersected(self._source.rect()))
             return crop.scaled(
@@ -298,51 +303,44 @@ class MapCanvas(QWidget):
         key = (id(content.shown), content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
-            words = self._overlay_words(content, visible)
-            if even:
-                words += self._dimmed()  # the opacities of both add up to 255, so no byte runs over
-            self._words = words  # the image below only borrows these bytes
-            self._overlay = QImage(
-                words.data,
-                words.shape[1],
-                words.shape[0],
-                4 * words.shape[1],
+            self._words = _buffer(self._words, even_shape(visible.width(), visible.height()))
+            self._fill_words(content, visible, even)
+            self._overlay = QImage(  # only borrows the words
+                self._words.data,
+                visible.width(),
+                visible.height(),
+                self._words.strides[0],
                 QImage.Format.Format_RGB32 if even else QImage.Format.Format_ARGB32_Premultiplied,
             )
         self._blit(painter, self._overlay, visible)
 
-    def _overlay_words(self, content: PaneContent, visible: QRect) -> np.ndarray:
-        """The overlay as premultiplied ARGB words, one for each visible device pixel."""
-        view, shown = self._view, content.shown
+    def _fill_words(self, content: PaneContent, visible: QRect, even: bool) -> None:
+        """Fill the words, one for each visible device pixel, with the overlay, or with the picture and it."""
+        view, shown, words = self._view, content.shown, self._words
         assert shown is not None
         x, y = self._samples(visible)
         columns, rows = shown.geometry.to_grid(x, y)
         if isinstance(shown, WinnerMap):
-            words = self._winner_words(shown)
-            i = np.clip(rows.astype(np.intp), 0, words.shape[0] - 1)
-            j = np.clip(columns.astype(np.intp), 0, words.shape[1] - 1)
-            words = words[i[:, None], j[None, :]]
+            winner_words(shown, view.opacity, columns, rows, words)
         else:
             assert content.scale is not None
-            values = interpolate(shown.values, columns, rows, view.native)
-            table = premultiplied_table(view.diverging if shown.signed else view.sequential, view.opacity)
-            words = np.take(table, content.scale.indices(values))
-            if view.mask and (level := self._level(shown)) is not None:
-                words[(np.abs(values) if shown.signed else values) < level] = 0
+            map_words(
+                shown,
+                content.scale,
+                view.diverging if shown.signed else view.sequential,
+                view.opacity,
+                columns,
+                rows,
+                words,
+                nearest=view.native,
+                least=self._level(shown) if view.mask else None,
+                under=self._dimmed() if even else None,
+            )
         if not shown.geometry.sees_all:
             seen = shown.geometry.seen
-            dim = np.uint32(round((1 - UNSEEN_DIM) * 255) << 24)
-            words[(y < seen.y0) | (y >= seen.y1), :] = dim
-            words[:, (x < seen.x0) | (x >= seen.x1)] = dim
-        return np.ascontiguousarray(words)
-
-    def _winner_words(self, shown: WinnerMap) -> np.ndarray:
-        colours, _ = winner_colours(shown)
-        alpha = round(self._view.opacity * 255)
-        rgb = colours.astype(np.uint32) * alpha // 255
-        words = (np.uint32(alpha) << 24) | (rgb[..., 0] << 16) | (rgb[..., 1] << 8) | rgb[..., 2]
-        words[shown.winner < 0] = 0
-        return words.astype(np.uint32)
+            unseen = np.uint32(round((1 - UNSEEN_DIM) * 255) << 24)
+            words[(y < seen.y0) | (y >= seen.y1), :] = unseen
+            words[:, (x < seen.x0) | (x >= seen.x1)] = unseen
 
     def _level(self, shown: Map) -> float | None:
         """The value at which the view's threshold cuts a map; None for no threshold."""

@@ -56,19 +56,30 @@ class Scale:
         -------
         ndarray of the same shape, uint8
         """
+        return self.clipped(self.steps(values)).astype(np.uint8)
+
+    def steps(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Places of values on the scale: their colour indices and a half, before these are cut to whole ones in 0..255.
+
+        With linear spacing this is linear too, so that it may come before interpolation.
+        """
         if not self.high > self.low:
-            return np.full(values.shape, self.flat, dtype=np.uint8)
+            return np.full(values.shape, self.flat + 0.5, dtype=np.float32)
         if self.spacing == "log":
             with np.errstate(divide="ignore", invalid="ignore"):
-                position = np.log(np.maximum(values, np.float32(self.low)))
+                values = np.log(np.maximum(values, np.float32(self.low)))
             start, span = math.log(self.low), math.log(self.high / self.low)
         else:
-            position, start, span = values, self.low, self.high - self.low
-        scaled = (position - np.float32(start)) * np.float32(255.0 / span)
-        scaled += np.float32(0.5)
-        np.fmax(scaled, 0, out=scaled)  # of NaN and 0 this takes 0
-        np.fmin(scaled, 255, out=scaled)
-        return scaled.astype(np.uint8)
+            start, span = self.low, self.high - self.low
+        steps = (values - np.float32(start)) * np.float32(255.0 / span)
+        steps += np.float32(0.5)
+        return steps
+
+    @staticmethod
+    def clipped(steps: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Steps of values beyond the scale brought to its ends, in place; of what isn't a number, to 0."""
+        np.fmax(steps, 0, out=steps)  # of NaN and 0 this takes 0
+        return np.fmin(steps, 255, out=steps)
 
     def position(self, value: float) -> float:
         """Place of a value on the colour bar, 0 (bottom) to 1 (top)."""
