@@ -97,6 +97,13 @@ class ClassSet:
         if self._indices and min(self._indices) < 0:
             raise ClassLookupError(f"class indices start at 0, got {min(self._indices)}")
 
+    @classmethod
+    def _of(cls, indices: frozenset[int]) -> "ClassSet":
+        """The set of indices that are known to be right: what operations on sets give."""
+        made = cls.__new__(cls)
+        made._indices = indices
+        return made
+
     @cached_property
     def indices(self) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """Sorted indices, (n,)."""
@@ -121,20 +128,20 @@ class ClassSet:
         return hash(self._indices)
 
     def __or__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet(self._indices | other._indices)
+        return ClassSet._of(self._indices | other._indices)
 
     def __and__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet(self._indices & other._indices)
+        return ClassSet._of(self._indices & other._indices)
 
     def __sub__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet(self._indices - other._indices)
+        return ClassSet._of(self._indices - other._indices)
 
     def __le__(self, other: "ClassSet") -> bool:
         return self._indices <= other._indices
 
     def complement(self, n_classes: int) -> "ClassSet":
         """All of `n_classes` classes that aren't in this set."""
-        return ClassSet(set(range(n_classes)) - self._indices)
+        return ClassSet._of(frozenset(range(n_classes)) - self._indices)
 
     def __repr__(self) -> str:
         shown = ", ".join(str(i) for i in list(self)[:6])

@@ -286,8 +286,12 @@ class _Classified:
     def top(self, n: int = 5) -> list[tuple[int, float]]:
         """The n most probable classes as (index, p(y|x)), ties by index."""
         p = self.class_probabilities
-        order = np.argsort(-p, kind="stable")[:n]
-        return [(int(i), float(p[i])) for i in order]
+        return [(i, float(p[i])) for i in self._order[:n].tolist()]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """Class indices, the most probable first."""
+        return np.argsort(-self.class_probabilities, kind="stable")
 
     def region_from_box(self, x0: float, y0: float, x1: float, y1: float, name: str = "region") -> Region:
         """Region of a rectangle in pixels of the upright picture."""

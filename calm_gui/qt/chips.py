@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.flow_layout import FlowLayout
-from calm_gui.qt.probability_delegate import probability_text
+from calm_gui.qt.row_painter import probability_text
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.expression import SPECIAL, Expression, term_name
 from calm_gui.session.scene import Scene
@@ -35,15 +35,15 @@ class Chip(QWidget):
         self._role = role
         self._removable = True
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     def show_text(self, text: str, tool_tip: str, removable: bool = True) -> None:
-        """Say something else."""
+        """Say something else; the layout must be told, since the size changes."""
         self.text = text
         self._removable = removable
         self.setToolTip(tool_tip)
         self.setAccessibleName(f"{self._role}: {text}" + (", Delete removes it" if removable else ""))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if removable else Qt.FocusPolicy.NoFocus)
-        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -57,6 +57,7 @@ class Chip(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = current_theme()
         painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(theme.panel))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(theme.text) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.target if self._role == "target" else theme.contrast))
@@ -102,9 +103,13 @@ class ChipRow(QWidget):
         self._probability = QLabel("")
         self._probability.setObjectName("heading")
         self._probability.setAccessibleName(f"probability of the {role}")
+        metrics = QFontMetrics(self.font())
+        # A label of fixed size asks no layout when its number changes; a bold number is somewhat wider.
+        self._probability.setFixedSize(metrics.horizontalAdvance("00.0000"), metrics.height())
+        self._probability.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         caption = QLabel(label)
         caption.setObjectName("muted")
-        caption.setMinimumWidth(QFontMetrics(self.font()).horizontalAdvance("Contrast B "))
+        caption.setMinimumWidth(metrics.horizontalAdvance("Contrast B "))
         self._chips = QWidget()
         self._flow = FlowLayout(self._chips)
         self._shown: list[Chip] = []
@@ -166,8 +171,7 @@ class ChipRow(QWidget):
             if position < len(labels):
                 chip.show_text(*labels[position])
         self._empty.setVisible(not texts)
-        self._flow.invalidate()
-        self._chips.updateGeometry()
+        self._flow.refresh()
 
     def _remove(self, position: int) -> None:
         if self._expression is not None and position < len(self._expression.terms):

@@ -130,8 +130,9 @@ class ClassesPanel(QFrame):
         self.contrast.show_scene(scene)
         self._order_chips()
         self.predicted.show_scene(scene, self._searched)
-        has_hierarchy = scene.hierarchy is not None
-        self.tabs.setTabEnabled(self.tabs.indexOf(self.tree), has_hierarchy)
+        position, has_hierarchy = self.tabs.indexOf(self.tree), scene.hierarchy is not None
+        if self.tabs.isTabEnabled(position) != has_hierarchy:  # Qt paints all tabs anew, changed or not
+            self.tabs.setTabEnabled(position, has_hierarchy)
         self.tree.show_scene(scene)
         if scene.explanation is not None and self._revealed is not scene.explanation and not self._searched:
             self._revealed = scene.explanation

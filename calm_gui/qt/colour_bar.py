@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.qt.theme import current_theme
-from calm_gui.render.colormap import colour_table
+from calm_gui.render.colormap import colour_table, premultiplied_table
 from calm_gui.render.scale import Scale
 
 __all__ = ["ColourBar"]
@@ -22,9 +22,12 @@ class ColourBar(QWidget):
         self._scale: Scale | None = None
         self._table = ""
         self._mark: float | None = None
+        self._ramp_of: tuple[str, QSize] = ("", QSize())
+        self._colours = QImage()
         font = self.font()
         font.setPointSizeF(max(7.0, font.pointSizeF() - 1.5))
         self.setFont(font)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
 
     def sizeHint(self) -> QSize:
@@ -48,21 +51,30 @@ class ColourBar(QWidget):
             self._mark = value
             self.update()
 
+    def _ramp(self, size: QSize) -> QImage:
+        """The colours from high to low, of a size in device pixels; kept, since all else changes more often."""
+        if (self._table, size) != self._ramp_of:
+            self._ramp_of = self._table, size
+            words = premultiplied_table(self._table, 1.0)[::-1].copy()
+            colours = QImage(words.data, 1, 256, 4, QImage.Format.Format_RGB32)
+            self._colours = colours.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio)
+            self._colours.setDevicePixelRatio(self.devicePixelRatioF())
+        return self._colours
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._scale is None:
-            return
         theme, scale = current_theme(), self._scale
         painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(theme.panel))
+        if scale is None:
+            return
         metrics = painter.fontMetrics()
         margin = metrics.height() / 2 + 2
         caption = metrics.height() + 2
         bar = QRectF(2, margin, 11, max(10.0, self.height() - 2 * margin - caption))
-        table = colour_table(self._table)
-        image = QImage(table[::-1].tobytes(), 1, 256, 3, QImage.Format.Format_RGB888)
         if scale.high > scale.low:
-            painter.drawImage(bar, image)
+            painter.drawImage(bar.topLeft(), self._ramp(bar.size().toSize() * self.devicePixelRatioF()))
         else:
-            painter.fillRect(bar, QColor(*table[0].tolist()))
+            painter.fillRect(bar, QColor(*colour_table(self._table)[0].tolist()))
         painter.setPen(QColor(theme.border))
         painter.drawRect(bar)
         most = max(2, int(bar.height() / (metrics.height() * 1.8)))

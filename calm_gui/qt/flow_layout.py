@@ -13,6 +13,7 @@ class FlowLayout(QLayout):
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
         self._gap = gap
+        self._height = -1
         self.setContentsMargins(0, 0, 0, 0)
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -38,7 +39,20 @@ class FlowLayout(QLayout):
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        self._arrange(rect, move=True)
+        self._height = self._arrange(rect, move=True)
+
+    def refresh(self) -> None:
+        """Arrange the widgets again after their sizes have changed.
+
+        The layouts around, and with them the whole window, are asked only where another height is needed.
+        """
+        area = self.geometry()
+        if self.heightForWidth(area.width()) == self._height:
+            self._arrange(area, move=True)
+        else:
+            self.invalidate()
+            if parent := self.parentWidget():
+                parent.updateGeometry()
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
@@ -54,12 +68,13 @@ class FlowLayout(QLayout):
         for item in self._items:
             if item.isEmpty():
                 continue
-            hint = item.sizeHint()
+            placed = item.widget() or item  # the item of a widget goes by the size that this had before
+            hint = placed.sizeHint()
             width = min(hint.width(), rect.width())
             if x > rect.x() and x + width > rect.right() + 1:
                 x, y, line = rect.x(), y + line + self._gap, 0
             if move:
-                item.setGeometry(QRect(QPoint(x, y), QSize(width, hint.height())))
+                placed.setGeometry(QRect(QPoint(x, y), QSize(width, hint.height())))
             x += width + self._gap
             line = max(line, hint.height())
         return y + line - rect.y()

@@ -6,14 +6,14 @@ over, which takes ten times as long (docs/decisions/0011).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from calm_gui.core.classes import ClassSet, Searchable, fold_text
 from calm_gui.core.hierarchy import Hierarchy, Node
 
-__all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel"]
+__all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel", "Row"]
 
 NAME, SIZE, PROBABILITY = range(3)
 KEY_ROLE = Qt.ItemDataRole.UserRole
@@ -30,9 +30,21 @@ class _Item:
     node: Node
     parent: "_Item | None"
     chain: tuple[str, ...]
+    depth: int = 0
     children: list["_Item"] = field(default_factory=list)
     shown: list["_Item"] = field(default_factory=list)
     row: int = 0
+
+
+class Row(NamedTuple):
+    """What a row shows: of its node name, number of classes, probability and tick; its depth; if rows hang below."""
+
+    name: str
+    size: int
+    probability: float | None
+    tick: Qt.CheckState
+    depth: int
+    has_children: bool
 
 
 class HierarchyModel(QAbstractItemModel):
@@ -86,7 +98,7 @@ class HierarchyModel(QAbstractItemModel):
         while self.folded and self._hierarchy.is_redundant(chain[-1]):
             chain.append(self._hierarchy[chain[-1]].children[0])
         node = self._hierarchy[chain[-1]]
-        item = _Item(node, parent, tuple(chain))
+        item = _Item(node, parent, tuple(chain), parent.depth + 1 if parent else 0)
         for each in chain:
             self._places.setdefault(each, []).append(item)
         item.children = [self._grown(child, item) for child in node.children]
@@ -242,6 +254,19 @@ class HierarchyModel(QAbstractItemModel):
     def tick(self, index: QModelIndex) -> Qt.CheckState:
         """The tick of a place."""
         return self._tick(index.internalPointer().node)
+
+    def row(self, index: Index) -> Row:
+        """All that a row shows, at once: a view that asks for each role of each column takes much longer."""
+        item: _Item = index.internalPointer()
+        node = item.node
+        return Row(
+            node.name,
+            len(node.classes),
+            self._probabilities.get(node.key),
+            self._tick(node),
+            item.depth,
+            bool(item.shown),
+        )
 
     def _tick(self, node: Node) -> Qt.CheckState:
         tick = self._ticks.get(node.key)

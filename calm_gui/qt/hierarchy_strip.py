@@ -9,7 +9,7 @@ from calm_gui.core.explanation import CamExplanation
 from calm_gui.core.geometry import interpolate
 from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.probability_delegate import probability_text
+from calm_gui.qt.row_painter import probability_text
 from calm_gui.qt.strip_plot import StripPlot
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.colormap import premultiplied_table

@@ -1,11 +1,12 @@
 """The hierarchy as a tree that is clicked, ticked, searched and sorted."""
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QStyleOptionViewItem, QTreeView, QWidget
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
-from calm_gui.qt.probability_delegate import ProbabilityDelegate
+from calm_gui.qt.row_delegate import RowDelegate
+from calm_gui.qt.row_painter import RowPainter, tick_box
 from calm_gui.session.scene import Scene
 
 __all__ = ["HierarchyView"]
@@ -40,7 +41,9 @@ class HierarchyView(QTreeView):
         self.setAccessibleName("WordNet hierarchy")
         self.nodes = HierarchyModel(self)
         self.setModel(self.nodes)
-        self.setItemDelegateForColumn(PROBABILITY, ProbabilityDelegate(self))
+        self.setItemDelegate(RowDelegate(self))  # for the rows' height; they are painted below
+        self._rows = RowPainter(self)
+        self._under_mouse = QPersistentModelIndex()
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -143,12 +146,38 @@ class HierarchyView(QTreeView):
             self.chosen.emit(key)
 
     def _on_tick_box(self, index: QModelIndex, event: QMouseEvent) -> bool:
-        option = QStyleOptionViewItem()
-        self.initViewItemOption(option)
-        option.rect = self.visualRect(index.siblingAtColumn(NAME))
-        option.features |= QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
-        box = self.style().subElementRect(QStyle.SubElement.SE_ItemViewItemCheckIndicator, option, self)
+        box = tick_box(self.visualRect(index.siblingAtColumn(NAME)))
         return bool(box.adjusted(-2, -2, 2, 2).contains(event.position().toPoint()))
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Remember which row the mouse is over; the view paints it and the one before anew by itself."""
+        if isinstance(event, QHoverEvent):
+            index = self.indexAt(event.position().toPoint())
+            self._under_mouse = QPersistentModelIndex(index.siblingAtColumn(NAME))
+        return super().viewportEvent(event)
+
+    def drawRow(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint a row at once."""
+        row, header = self.nodes.row(index), self.header()
+        top, height = option.rect.top(), option.rect.height()
+        current = self.selectionModel().isSelected(index)
+        if current or self._under_mouse == index:
+            self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
+        for column in (NAME, SIZE, PROBABILITY):
+            area = QRect(header.sectionViewportPosition(column), top, header.sectionSize(column), height)
+            match column:
+                case x if x == NAME:
+                    area.setLeft(area.left() + (row.depth + 1) * self.indentation())
+                    if row.has_children:
+                        arrow = QRect(area.left() - self.indentation(), top, self.indentation(), height)
+                        self._rows.branch(painter, arrow, self.isExpanded(index))
+                    self._rows.name(painter, area, row.name, row.tick)
+                case x if x == SIZE:
+                    self._rows.number(painter, area.adjusted(0, 0, -3, 0), str(row.size))
+                case _:
+                    self._rows.probability(painter, area, row.probability)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = self.currentIndex().data(KEY_ROLE)

@@ -38,6 +38,7 @@ class PaneHeader(QWidget):
         self._bold = QFont(self.font())
         self._bold.setBold(True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumWidth(62)
 
     def sizeHint(self) -> QSize:
@@ -81,6 +82,7 @@ class PaneHeader(QWidget):
         theme = current_theme()
         painter = QPainter(self)
         area = self.rect()
+        painter.fillRect(area, QColor(theme.panel))
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         if self.passed is not None:
             painter.setFont(self._bold)

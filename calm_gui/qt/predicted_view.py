@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
 from calm_gui.qt.hierarchy_model import KEY_ROLE, PROBABILITY_ROLE
-from calm_gui.qt.probability_delegate import ProbabilityDelegate
+from calm_gui.qt.row_delegate import RowDelegate
+from calm_gui.qt.row_painter import tick_box
 from calm_gui.session.expression import class_key
 from calm_gui.session.scene import Scene
 
@@ -34,7 +35,10 @@ class PredictedModel(QAbstractTableModel):
         self._target = ClassSet()
 
     def show(self, classes: ClassTable, p: Any, target: ClassSet, text: str) -> None:
-        """Show other classes, probabilities, target or search."""
+        """Show other classes, probabilities, target or search.
+
+        For another target alone no signal is sent, since views know best which rows are in sight.
+        """
         if classes is self._classes and p is self._p and text == self._text:
             self._target = target
             return
@@ -46,6 +50,10 @@ class PredictedModel(QAbstractTableModel):
             order = [i for i in order if i in hits]
         self._order = order
         self.endResetModel()
+
+    def is_ticked(self, row: int) -> bool:
+        """Whether the target holds a row's class."""
+        return self._order[row] in self._target
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._order)
@@ -93,7 +101,7 @@ class PredictedView(QTableView):
         self.setAccessibleName("Classes by probability")
         self.classes = PredictedModel(self)
         self.setModel(self.classes)
-        self.setItemDelegateForColumn(1, ProbabilityDelegate(self))
+        self.setItemDelegate(RowDelegate(self))
         self.setShowGrid(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -111,8 +119,18 @@ class PredictedView(QTableView):
 
     def show_scene(self, scene: Scene, text: str) -> None:
         """Show a scene's classes; `text` filters them."""
+        rows = self._in_sight()
+        before = [self.classes.is_ticked(row) for row in rows]
         self.classes.show(scene.classes, scene.class_probabilities, scene.target, text)
-        self.viewport().update()
+        for row, ticked in zip(self._in_sight(), before, strict=False):
+            if self.classes.is_ticked(row) != ticked:
+                self.viewport().update(self.visualRect(self.classes.index(row, 0)))
+
+    def _in_sight(self) -> range:
+        """The rows that can be seen now."""
+        first, last = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
+        end = last + 1 if last >= 0 else self.classes.rowCount()
+        return range(first, end) if first >= 0 and self.isVisible() else range(0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))
@@ -127,7 +145,7 @@ class PredictedView(QTableView):
         if event.modifiers() & Qt.KeyboardModifier.AltModifier:
             self.contrasted.emit(key)
         elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or (
-            index.column() == 0 and event.position().x() < self.columnViewportPosition(0) + 24
+            index.column() == 0 and event.position().x() <= tick_box(self.visualRect(index)).right() + 3
         ):
             self.toggled.emit(key)
         else:

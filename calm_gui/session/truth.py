@@ -32,10 +32,14 @@ class GroundTruth:
 
     def class_of(self, picture: str) -> int | None:
         """Class index of a picture, or None."""
+        if not self.classes:
+            return None
         return next((self.classes[key] for key in _keys(picture) if key in self.classes), None)
 
     def boxes_of(self, picture: str) -> tuple[Box, ...]:
         """Boxes of a picture."""
+        if not self.boxes:
+            return ()
         return next((self.boxes[key] for key in _keys(picture) if key in self.boxes), ())
 
     def coverage(self, pictures: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.state import Pane
 
-REFERENCE = 4.6
+REFERENCE = 2.7
 """Click over matrix product, CPU time of this thread: median on two cores when this was written."""
 
 
