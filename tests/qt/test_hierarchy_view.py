@@ -3,8 +3,10 @@
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
+from PySide6.QtGui import QPaintEvent, QRegion
 from PySide6.QtTest import QAbstractItemModelTester, QTest
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.core.classes import ClassSet
@@ -12,6 +14,7 @@ from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
 from calm_gui.qt.hierarchy_view import HierarchyView
 from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.row_painter import tick_box
 from calm_gui.session.expression import Expression, class_key
 
 CANINE, DOG, AFGHAN = "n02083346", "n02084071", "n02088094"
@@ -211,3 +214,54 @@ def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, colu
         values = [v.casefold() if isinstance(v, str) else v for v in values]
         assert values == sorted(values, reverse=True)
     tree.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+
+
+def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(window: MainWindow) -> None:
+    view = window.classes.tree
+    QTest.mouseMove(window.ledger)
+    view.reveal(AFGHAN)
+    current = view.currentIndex()
+    one, other = view.indexBelow(current), view.indexBelow(view.indexBelow(current))
+
+    def ground(index: QModelIndex) -> str:
+        rect = view.visualRect(index.siblingAtColumn(NAME))
+        return view.viewport().grab().toImage().pixelColor(rect.right() - 1, rect.top() + 1).name()
+
+    plain = ground(other)
+    assert ground(one) == plain != ground(current)
+    QTest.mouseMove(view.viewport(), view.visualRect(one).center())
+    assert ground(one) not in (plain, ground(current)) and ground(other) == plain
+    QTest.mouseMove(view.viewport(), view.visualRect(other).center())
+    assert ground(one) == plain != ground(other)
+    QTest.mouseMove(window.ledger)
+    assert ground(other) == plain
+
+
+class Painted(QObject):
+    """Collects what a widget paints."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.region = QRegion()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.region += event.region()
+        return False
+
+
+def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
+    view = window.classes.predicted
+    window.classes.tabs.setCurrentWidget(view)
+    first, other, second = (view.model().index(row, NAME) for row in range(3))
+    window.workspace.set_target(Expression.of(first.data(KEY_ROLE)))
+    QTest.qWait(50)  # the list, which has just come into sight, is painted whole
+    painted = Painted(view.viewport())
+    window.workspace.set_target(Expression.of(second.data(KEY_ROLE)))
+    QApplication.processEvents()
+    seen = [painted.region.contains(tick_box(view.visualRect(index))) for index in (first, other, second)]
+    assert seen == [True, False, True]
+    ticks = [index.data(Qt.ItemDataRole.CheckStateRole) for index in (first, second)]
+    assert ticks == [Qt.CheckState.Unchecked, Qt.CheckState.Checked]
+    window.classes.tabs.setCurrentWidget(window.classes.tree)
