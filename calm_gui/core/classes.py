@@ -98,8 +98,8 @@ class ClassSet:
             raise ClassLookupError(f"class indices start at 0, got {min(self._indices)}")
 
     @classmethod
-    def _of(cls, indices: frozenset[int]) -> "ClassSet":
-        """The set of indices that are known to be right: what operations on sets give."""
+    def of_valid(cls, indices: frozenset[int]) -> "ClassSet":
+        """The set of indices that are known to be right; much faster where thousands are made."""
         made = cls.__new__(cls)
         made._indices = indices
         return made
@@ -128,20 +128,20 @@ class ClassSet:
         return hash(self._indices)
 
     def __or__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet._of(self._indices | other._indices)
+        return ClassSet.of_valid(self._indices | other._indices)
 
     def __and__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet._of(self._indices & other._indices)
+        return ClassSet.of_valid(self._indices & other._indices)
 
     def __sub__(self, other: "ClassSet") -> "ClassSet":
-        return ClassSet._of(self._indices - other._indices)
+        return ClassSet.of_valid(self._indices - other._indices)
 
     def __le__(self, other: "ClassSet") -> bool:
         return self._indices <= other._indices
 
     def complement(self, n_classes: int) -> "ClassSet":
         """All of `n_classes` classes that aren't in this set."""
-        return ClassSet._of(frozenset(range(n_classes)) - self._indices)
+        return ClassSet.of_valid(frozenset(range(n_classes)) - self._indices)
 
     def __repr__(self) -> str:
         shown = ", ".join(str(i) for i in list(self)[:6])

@@ -273,17 +273,17 @@ def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:
     depth: dict[str, int] = {}
     for key in order:
         depth[key] = max((depth[parent] + 1 for parent in entries[key].parents), default=0)
-    below: dict[str, set[int]] = {}
+    below: dict[str, frozenset[int]] = {}
     for key in reversed(order):
         own = entries[key].class_index
-        below[key] = set().union(*(below[c] for c in entries[key].children), () if own is None else (own,))
+        below[key] = frozenset(() if own is None else (own,)).union(*[below[c] for c in entries[key].children])
     return {
         key: Node(
             key=key,
             name=entries[key].name,
             parents=entries[key].parents,
             children=tuple(sorted(set(entries[key].children))),
-            classes=ClassSet(below[key]),
+            classes=ClassSet.of_valid(below[key]),
             depth=depth[key],
             class_index=entries[key].class_index,
             synonyms=entries[key].synonyms,

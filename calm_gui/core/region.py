@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw
 
 __all__ = ["Region", "region_from_box", "region_from_polygon", "region_from_stroke"]
 
@@ -91,8 +94,8 @@ def region_from_polygon(geometry: Geometry, points: Sequence[tuple[float, float]
     """
     if len(points) < 3:
         raise ReadingError("a region needs at least three points")
-    canvas, corners = _canvas(geometry, points)
-    ImageDraw.Draw(canvas).polygon(corners, fill=1)
+    canvas, draw, corners = _canvas(geometry, points)
+    draw.polygon(corners, fill=1)
     return _filled(canvas, geometry, name)
 
 
@@ -117,8 +120,7 @@ def region_from_stroke(
     """
     if not points or not radius > 0:
         raise ReadingError("a brush stroke needs at least one point and a radius above 0")
-    canvas, corners = _canvas(geometry, points)
-    draw = ImageDraw.Draw(canvas)
+    canvas, draw, corners = _canvas(geometry, points)
     size = radius * geometry.scale[0] * geometry.grid[1] / geometry.input[0] * _SUBCELLS
     draw.line(corners, fill=1, width=max(1, round(2 * size)))
     for x, y in corners:
@@ -126,15 +128,20 @@ def region_from_stroke(
     return _filled(canvas, geometry, name)
 
 
-def _canvas(geometry: Geometry, points: Sequence[tuple[float, float]]) -> tuple[Image.Image, list[tuple[float, float]]]:
-    """An empty lattice of subcells, and the points on it (Pillow's whole numbers name pixel centres)."""
+def _canvas(
+    geometry: Geometry, points: Sequence[tuple[float, float]]
+) -> "tuple[Image.Image, ImageDraw.ImageDraw, list[tuple[float, float]]]":
+    """An empty lattice of subcells, what draws on it, and the points (Pillow's whole numbers name pixel centres)."""
+    from PIL import Image, ImageDraw  # off the start-up path
+
     height, width = geometry.grid
     columns, rows = geometry.to_grid(*np.asarray(points, dtype=np.float64).T)
     on_lattice = np.stack([columns * _SUBCELLS - 0.5, rows * _SUBCELLS - 0.5], axis=1).tolist()
-    return Image.new("1", (width * _SUBCELLS, height * _SUBCELLS)), [(x, y) for x, y in on_lattice]
+    canvas = Image.new("1", (width * _SUBCELLS, height * _SUBCELLS))
+    return canvas, ImageDraw.Draw(canvas), [(x, y) for x, y in on_lattice]
 
 
-def _filled(canvas: Image.Image, geometry: Geometry, name: str) -> Region:
+def _filled(canvas: "Image.Image", geometry: Geometry, name: str) -> Region:
     height, width = geometry.grid
     filled = np.asarray(canvas, dtype=np.float64).reshape(height, _SUBCELLS, width, _SUBCELLS)
     weights: NDArray[np.float64] = filled.mean(axis=(1, 3))

@@ -1,6 +1,5 @@
 """Writing files so that they are there whole or not at all."""
 
-import hashlib
 import os
 import platform
 import tempfile
@@ -129,5 +128,7 @@ def read_bounded(path: str | Path, most: int, error: type[CalmError], what: str 
 
 def sha256_of(path: str | Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
+    import hashlib  # off the start-up path, as OpenSSL with it
+
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -128,9 +128,10 @@ class PredictedView(QTableView):
 
     def _in_sight(self) -> range:
         """The rows that can be seen now."""
+        if not self.isVisible():
+            return range(0)
         first, last = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
-        end = last + 1 if last >= 0 else self.classes.rowCount()
-        return range(first, end) if first >= 0 and self.isVisible() else range(0)
+        return range(max(0, first), last + 1 if last >= 0 else self.classes.rowCount())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))

@@ -1,6 +1,5 @@
 """What sets and maps are called, for people and for files."""
 
-import hashlib
 import re
 
 from calm_gui.core.classes import ClassSet, fold_text
@@ -97,4 +96,6 @@ def _slug(name: str) -> str:
 
 
 def _fingerprint(chosen: ClassSet) -> str:
+    import hashlib  # off the start-up path, as OpenSSL with it
+
     return hashlib.sha256(",".join(map(str, chosen)).encode()).hexdigest()[:8]

@@ -1,6 +1,5 @@
 """Data that ships with calm-gui: checkpoints, pictures, class tables, WordNet. No code lives here."""
 
-from importlib.resources import files
 from pathlib import Path
 
 __all__ = ["path"]
@@ -24,7 +23,7 @@ def path(name: str) -> Path:
     FileNotFoundError
         If nothing of that name is bundled.
     """
-    found = Path(str(files(__package__).joinpath(name)))
+    found = Path(__file__).parent / name
     if not found.exists():
         raise FileNotFoundError(f"nothing called {name!r} is bundled with calm-gui")
     return found
