@@ -136,7 +136,8 @@ class LoadedModel:
     ) -> list[AnyExplanation]:
         """Explain several pictures in one forward pass; `prepared` spares calling `prepare` on each."""
         prepared = prepared or [self.prepare(picture) for picture in pictures]
-        f, a = self.raw(torch.cat([tensor for tensor, _ in prepared]))
+        tensors = [tensor for tensor, _ in prepared]
+        f, a = self.raw(torch.cat(tensors) if len(tensors) > 1 else tensors[0])
         if tuple(f.shape[2:]) != self.grid:
             raise CheckpointError(
                 f"{self.name} gives a grid of {tuple(f.shape[2:])}, but its output stride of "
