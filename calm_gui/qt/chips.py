@@ -98,6 +98,7 @@ class ChipRow(QWidget):
     def __init__(self, role: str, label: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._role = role
+        self._shown_of: tuple[object, ...] = ()
         self._expression: Expression | None = None
         self._texts: list[str] = []
         self._probability = QLabel("")
@@ -133,6 +134,9 @@ class ChipRow(QWidget):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's target or contrast."""
         selection = scene.state.selection
+        if (selection, scene.explanation, scene.info) == self._shown_of:
+            return  # the view has changed, or other panes are shown
+        self._shown_of = selection, scene.explanation, scene.info
         expression = selection.target if self._role == "target" else selection.contrast
         classes = scene.target if self._role == "target" else scene.contrast
         p = scene.probability(classes) if classes else None

@@ -61,6 +61,8 @@ class HierarchyModel(QAbstractItemModel):
     ----------
     folded : bool
         Whether chains of nodes that repeat one class set appear as one row, named by the last.
+    target : ClassSet
+        What ticks tell of.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -69,7 +71,7 @@ class HierarchyModel(QAbstractItemModel):
         self._top = _Item(Node("", "", (), (), ClassSet(), 0), None, ())
         self._places: dict[str, list[_Item]] = {}
         self._probabilities: dict[str, float] = {}
-        self._target = ClassSet()
+        self.target = ClassSet()
         self._ticks: dict[str, Qt.CheckState] = {}
         self._texts: dict[str, Searchable] = {}
         self._hits: frozenset[str] | None = None
@@ -106,7 +108,7 @@ class HierarchyModel(QAbstractItemModel):
 
     def show(self, probabilities: dict[str, float], target: ClassSet) -> None:
         """Take other probabilities and another target. No signal is sent: all rows change, and views repaint."""
-        self._probabilities, self._target = probabilities, target
+        self._probabilities, self.target = probabilities, target
         self._ticks = {}
 
     def search(self, text: str) -> int:
@@ -271,7 +273,7 @@ class HierarchyModel(QAbstractItemModel):
     def _tick(self, node: Node) -> Qt.CheckState:
         tick = self._ticks.get(node.key)
         if tick is None:
-            common = len(node.classes & self._target)
+            common = len(node.classes & self.target)
             full = common == len(node.classes) and common
             tick = (
                 Qt.CheckState.Checked if full else Qt.CheckState.PartiallyChecked if common else Qt.CheckState.Unchecked

@@ -79,6 +79,8 @@ class HierarchyView(QTreeView):
 
     def _repaint_ticks(self, scene: Scene) -> None:
         """Take another target, and paint only the rows in sight whose tick it changes."""
+        if scene.target == self.nodes.target:
+            return
         before = [(index, self.nodes.tick(index)) for index in self._in_sight()]
         self.nodes.show(scene.node_probabilities, scene.target)
         for index, tick in before:

@@ -114,8 +114,12 @@ class MapCanvas(QWidget):
     def set_cross(self, point: tuple[float, float] | None) -> None:
         """Draw the cross-hair at a point of the picture."""
         if point != self._cross:
-            self._cross = point
-            self.update()
+            before, self._cross = self._cross, point
+            for each in (before, point):
+                if each is not None:
+                    at = self.from_picture(*each).toPoint()  # its lines, and what rounding may shift them by
+                    self.update(at.x() - 2, 0, 5, self.height())
+                    self.update(0, at.y() - 2, self.width(), 5)
 
     # Where the picture lies
 

@@ -145,7 +145,8 @@ class ViewPanel(QScrollArea):
         self.opacity = QSlider(Qt.Orientation.Horizontal)
         self.opacity.setRange(0, 100)
         self.opacity.setAccessibleName("Opacity in percent")
-        self.opacity_label = QLabel()
+        self.opacity_label = QLabel("Opacity 100 %")
+        self.opacity_label.setFixedSize(self.opacity_label.sizeHint())  # then another number asks no layout
         self.opacity.valueChanged.connect(
             lambda value: self._workspace.update_view(undoable=False, opacity=value / 100)
         )

@@ -3,10 +3,9 @@
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
-from PySide6.QtGui import QPaintEvent, QRegion
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.core.classes import ClassSet
@@ -16,6 +15,7 @@ from calm_gui.qt.hierarchy_view import HierarchyView
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.row_painter import tick_box
 from calm_gui.session.expression import Expression, class_key
+from tests.qt.painted import Painted
 
 CANINE, DOG, AFGHAN = "n02083346", "n02084071", "n02088094"
 
@@ -235,20 +235,6 @@ def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(w
     assert ground(one) == plain != ground(other)
     QTest.mouseMove(window.ledger)
     assert ground(other) == plain
-
-
-class Painted(QObject):
-    """Collects what a widget paints."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.region = QRegion()
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QPaintEvent):
-            self.region += event.region()
-        return False
 
 
 def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
