@@ -42,3 +42,9 @@ def test_imports_stay_lazy(code: str, absent: tuple[str, ...]) -> None:
     report = f"{code}\nimport sys\nprint([name for name in {absent!r} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_pyside_reads_the_source_of_no_module() -> None:
+    code = "import calm_gui.qt.app, linecache, timeit\nprint(*linecache.cache, sep='\\n')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not [name for name in ran.stdout.splitlines() if Path(name).name == "timeit.py" or "calm_gui" in name]
