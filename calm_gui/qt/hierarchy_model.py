@@ -111,6 +111,13 @@ class HierarchyModel(QAbstractItemModel):
         self._probabilities, self.target = probabilities, target
         self._ticks = {}
 
+    def tick_anew(self, target: ClassSet, rows: list[QModelIndex]) -> list[QModelIndex]:
+        """Take another target; returns those of some rows whose tick has changed, for views to repaint."""
+        nodes = [row.internalPointer().node for row in rows]
+        before = [self._tick(node) for node in nodes]
+        self.target, self._ticks = target, {}
+        return [row for row, node, tick in zip(rows, nodes, before, strict=True) if self._tick(node) is not tick]
+
     def search(self, text: str) -> int:
         """Show only nodes whose name, synonym, wnid, description or class index match, and what is above and below.
 
@@ -252,10 +259,6 @@ class HierarchyModel(QAbstractItemModel):
                 return f"{node.name}, {len(node.classes)} classes" + (f", probability {p:.3f}" if p is not None else "")
             case _:
                 return None
-
-    def tick(self, index: QModelIndex) -> Qt.CheckState:
-        """The tick of a place."""
-        return self._tick(index.internalPointer().node)
 
     def row(self, index: Index) -> Row:
         """All that a row shows, at once: a view that asks for each role of each column takes much longer."""

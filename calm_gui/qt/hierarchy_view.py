@@ -81,11 +81,8 @@ class HierarchyView(QTreeView):
         """Take another target, and paint only the rows in sight whose tick it changes."""
         if scene.target == self.nodes.target:
             return
-        before = [(index, self.nodes.tick(index)) for index in self._in_sight()]
-        self.nodes.show(scene.node_probabilities, scene.target)
-        for index, tick in before:
-            if self.nodes.tick(index) != tick:
-                self.viewport().update(self.visualRect(index))
+        for index in self.nodes.tick_anew(scene.target, self._in_sight()):
+            self.viewport().update(self.visualRect(index))
 
     def _in_sight(self) -> list[QModelIndex]:
         found: list[QModelIndex] = []

