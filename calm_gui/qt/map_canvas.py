@@ -175,6 +175,11 @@ class MapCanvas(QWidget):
         rect, size = self.picture_rect(), self._picture_size or (1, 1)
         return QPointF(rect.x() + x / size[0] * rect.width(), rect.y() + y / size[1] * rect.height())
 
+    def _on_canvas(self, points: np.ndarray) -> np.ndarray:
+        """The same for many points (n,2) at once."""
+        rect, size = self.picture_rect(), self._picture_size or (1, 1)
+        return points * (rect.width() / size[0], rect.height() / size[1]) + (rect.x(), rect.y())
+
     # Painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -191,8 +196,6 @@ class MapCanvas(QWidget):
             return
         self._draw_picture(painter, visible, content)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if isinstance(content.shown, Map) and self._view.overlay:
-            self._draw_threshold(painter, content.shown)
         if self._view.ground_truth:
             self._draw_boxes(painter, self._truth, QColor("#39d353"), dashed=False)
         self._draw_regions(painter)
@@ -300,7 +303,8 @@ class MapCanvas(QWidget):
 
     def _draw_overlay(self, painter: QPainter, visible: QRect, content: PaneContent, even: bool) -> None:
         view = self._view
-        look = (view.sequential, view.diverging, view.opacity, view.native, view.mask, view.threshold, even)
+        colours = (view.sequential, view.diverging, view.opacity, view.native, even)
+        look = (*colours, view.mask, view.threshold, view.contour, view.boxes)
         key = (id(content.shown), content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
@@ -313,6 +317,8 @@ class MapCanvas(QWidget):
                 self._words.strides[0],
                 QImage.Format.Format_RGB32 if even else QImage.Format.Format_ARGB32_Premultiplied,
             )
+            if isinstance(content.shown, Map):
+                self._draw_threshold(visible, content.shown)
         self._blit(painter, self._overlay, visible)
 
     def _fill_words(self, content: PaneContent, visible: QRect, even: bool) -> None:
@@ -347,10 +353,16 @@ class MapCanvas(QWidget):
         """The value at which the view's threshold cuts a map; None for no threshold."""
         return threshold_level(shown.values, self._view.threshold.kind, self._view.threshold.value)
 
-    def _draw_threshold(self, painter: QPainter, shown: Map) -> None:
+    def _draw_threshold(self, visible: QRect, shown: Map) -> None:
+        """Draw contour and boxes of the cells that reach the threshold into the overlay, where they are kept."""
         level = self._level(shown)
         if level is None:
             return
+        ratio = self.devicePixelRatioF()
+        self._overlay.setDevicePixelRatio(ratio)
+        painter = QPainter(self._overlay)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(-visible.left() / ratio, -visible.top() / ratio)
         values = np.abs(shown.values) if shown.signed else shown.values
         cells = chosen_cells(shown, self._view.threshold)
         if self._view.contour and cells is not None:
@@ -361,13 +373,14 @@ class MapCanvas(QWidget):
             )
             path = QPainterPath()
             for line in lines:
-                path.addPolygon(QPolygonF([self.from_picture(px, py) for px, py in line.tolist()]))
+                path.addPolygon(QPolygonF([QPointF(*point) for point in self._on_canvas(line).tolist()]))
             for colour, width in (("#000000", 3.0), ("#ffffff", 1.4)):
                 painter.setPen(QPen(QColor(colour), width))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawPath(path)
         if self._view.boxes and cells is not None:
             self._draw_boxes(painter, tuple(component_boxes(cells, shown.geometry)), QColor("#ffd33d"), dashed=True)
+        painter.end()
 
     def _draw_boxes(self, painter: QPainter, boxes: tuple[Box, ...], colour: QColor, dashed: bool) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)
