@@ -33,6 +33,11 @@ class QtRunner(QObject):
         self._thread = threading.Thread(target=self._work, name="calm-worker", daemon=True)
         self._thread.start()
 
+    @property
+    def idle(self) -> bool:
+        """Whether no job waits or runs."""
+        return not self._latest
+
     def submit(self, job: Job) -> None:
         """Queue a job; one of the same token that hasn't begun is dropped."""
         if self._closed:
