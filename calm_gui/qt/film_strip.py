@@ -140,7 +140,7 @@ class FilmStrip(QFrame):
     def _mark(self, scene: Scene) -> None:
         known = (
             len(self._workspace.predictions),
-            id(self._workspace.truth),
+            self._workspace.truth,
             scene.state.selection.checkpoint,
             self._pictures,
         )

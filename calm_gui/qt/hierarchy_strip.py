@@ -118,7 +118,7 @@ class _StepRow(QWidget):
             painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _overlay(self, step: StripStep, scale: Scale) -> QImage:
-        key = (id(step.shown), scale, self._tables)
+        key = (step.shown, scale, self._tables)
         if key not in self._overlays:
             if len(self._overlays) > 100:
                 self._overlays.clear()

@@ -91,6 +91,9 @@ class MapCanvas(QWidget):
         self._base = QImage()
         self._source_of: object = None
         self._source = QImage()
+        self._reached_key: object = None
+        self._contour = QPainterPath()
+        self._boxes: tuple[Box, ...] = ()
         self._overlay_key: object = None
         self._overlay = QImage()
         self._words = np.empty((0, 0), np.uint32)
@@ -233,7 +236,7 @@ class MapCanvas(QWidget):
     def _draw_picture(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
         """Draw the picture and what lies over it, as one image where all of the map has one opacity."""
         key = (
-            id(content.explanation),
+            content.explanation,
             visible,
             self.devicePixelRatioF(),
             self._zoom,
@@ -305,7 +308,7 @@ class MapCanvas(QWidget):
         view = self._view
         colours = (view.sequential, view.diverging, view.opacity, view.native, even)
         look = (*colours, view.mask, view.threshold, view.contour, view.boxes)
-        key = (id(content.shown), content.scale, look, self._base_key, self.picture_rect().getRect())
+        key = (content.shown, content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
             self._words = _buffer(self._words, even_shape(visible.width(), visible.height()))
@@ -355,32 +358,39 @@ class MapCanvas(QWidget):
 
     def _draw_threshold(self, visible: QRect, shown: Map) -> None:
         """Draw contour and boxes of the cells that reach the threshold into the overlay, where they are kept."""
-        level = self._level(shown)
-        if level is None:
+        if self._view.threshold.kind == "none":
             return
+        contour, boxes = self._reached(shown)
         ratio = self.devicePixelRatioF()
         self._overlay.setDevicePixelRatio(ratio)
         painter = QPainter(self._overlay)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(-visible.left() / ratio, -visible.top() / ratio)
-        values = np.abs(shown.values) if shown.signed else shown.values
-        cells = chosen_cells(shown, self._view.threshold)
-        if self._view.contour and cells is not None:
-            lines = (
-                cell_outline(cells, shown.geometry)
-                if self._view.native
-                else contour_lines(values, level, shown.geometry)
-            )
-            path = QPainterPath()
-            for line in lines:
-                path.addPolygon(QPolygonF([QPointF(*point) for point in self._on_canvas(line).tolist()]))
+        if self._view.contour:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
             for colour, width in (("#000000", 3.0), ("#ffffff", 1.4)):
                 painter.setPen(QPen(QColor(colour), width))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawPath(path)
-        if self._view.boxes and cells is not None:
-            self._draw_boxes(painter, tuple(component_boxes(cells, shown.geometry)), QColor("#ffd33d"), dashed=True)
+                painter.drawPath(contour)
+        if self._view.boxes:
+            self._draw_boxes(painter, boxes, QColor("#ffd33d"), dashed=True)
         painter.end()
+
+    def _reached(self, shown: Map) -> tuple[QPainterPath, tuple[Box, ...]]:
+        """The line around the cells that reach the threshold, on this widget, and boxes around their parts."""
+        view = self._view
+        key = (shown, view.threshold, view.native, view.boxes, self.picture_rect().getRect())
+        if key != self._reached_key:
+            self._reached_key = key
+            level, cells, path = self._level(shown), chosen_cells(shown, view.threshold), QPainterPath()
+            boxes: tuple[Box, ...] = ()
+            if level is not None and cells is not None:
+                values = np.abs(shown.values) if shown.signed else shown.values
+                outline = cell_outline(cells, shown.geometry) if view.native else None
+                for line in contour_lines(values, level, shown.geometry) if outline is None else outline:
+                    path.addPolygon(QPolygonF([QPointF(*point) for point in self._on_canvas(line).tolist()]))
+                boxes = tuple(component_boxes(cells, shown.geometry)) if view.boxes else ()
+            self._contour, self._boxes = path, boxes
+        return self._contour, self._boxes
 
     def _draw_boxes(self, painter: QPainter, boxes: tuple[Box, ...], colour: QColor, dashed: bool) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)
