@@ -161,22 +161,20 @@ class HierarchyView(QTreeView):
         """Paint a row at once."""
         row, header = self.nodes.row(index), self.header()
         top, height = option.rect.top(), option.rect.height()
+        name, size, probability = (
+            QRect(header.sectionViewportPosition(column), top, header.sectionSize(column), height)
+            for column in (NAME, SIZE, PROBABILITY)
+        )
+        name.setLeft(name.left() + (row.depth + 1) * self.indentation())
         current = self.selectionModel().isSelected(index)
         if current or self._under_mouse == index:
             self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
-        for column in (NAME, SIZE, PROBABILITY):
-            area = QRect(header.sectionViewportPosition(column), top, header.sectionSize(column), height)
-            match column:
-                case x if x == NAME:
-                    area.setLeft(area.left() + (row.depth + 1) * self.indentation())
-                    if row.has_children:
-                        arrow = QRect(area.left() - self.indentation(), top, self.indentation(), height)
-                        self._rows.branch(painter, arrow, self.isExpanded(index))
-                    self._rows.name(painter, area, row.name, row.tick)
-                case x if x == SIZE:
-                    self._rows.number(painter, area.adjusted(0, 0, -3, 0), str(row.size))
-                case _:
-                    self._rows.probability(painter, area, row.probability)
+        if row.has_children:
+            arrow = QRect(name.left() - self.indentation(), top, self.indentation(), height)
+            self._rows.branch(painter, arrow, self.isExpanded(index))
+        self._rows.name(painter, name, row.name, row.tick)
+        self._rows.number(painter, size.adjusted(0, 0, -3, 0), str(row.size))
+        self._rows.probability(painter, probability, row.probability)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = self.currentIndex().data(KEY_ROLE)
