@@ -30,12 +30,13 @@ def batch_rows() -> list[Row]:
     if len(paths) < PICTURES + SLICE:
         raise SystemExit(f"the batch needs {PICTURES + SLICE} pictures under {folder}; set CALM_SHARED")
     model = calm_gui.load_checkpoint("demo", device="cpu")
-    size, mean, std = model.info.input.size, model.info.input.mean, model.info.input.std
+    size = model.info.input.size
+    mean, std = np.array(model.info.input.mean, np.float32), np.array(model.info.input.std, np.float32)
 
     def bare(path: str) -> None:
         with Image.open(path) as file:
             image = file.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
-        pixels = (np.asarray(image, np.float32) / 255 - np.float32(mean)) / np.float32(std)
+        pixels = (np.asarray(image, np.float32) / 255 - mean) / std
         tensor = torch.from_numpy(pixels).permute(2, 0, 1)[None].contiguous(memory_format=torch.channels_last)
         with torch.inference_mode():
             model.network(tensor)

@@ -4,7 +4,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +44,13 @@ class WindowBench:
         self.application.sendPostedEvents()
         self.application.processEvents()
 
-    def measure(self, action: Callable[[object], object], values: list) -> Times:
+    def click(self, key: object) -> None:
+        """Make a node or class the target."""
+        from calm_gui.session.expression import Expression
+
+        self.window.workspace.set_target(Expression.of(str(key)))
+
+    def measure(self, action: Callable[[object], object], values: Sequence[object]) -> Times:
         """Milliseconds of an action with each of the values, until it is painted."""
         for value in values[:5]:
             action(value)
@@ -66,7 +72,6 @@ def window_rows() -> list[Row]:
     """Clicks with one and four panes, and the small actions."""
     from PySide6.QtCore import QPointF
 
-    from calm_gui.session.expression import Expression
     from calm_gui.session.state import Pane, Threshold, default_panes
 
     bench = WindowBench()
@@ -76,13 +81,10 @@ def window_rows() -> list[Row]:
     nodes = random.Random(0).sample(sorted(hierarchy), 205)
     rows = []
 
-    def click(key: object) -> None:
-        workspace.set_target(Expression.of(str(key)))
-
     bench.window.strip.hide()
     workspace.set_panes([Pane("attribution")])
     bench.paint()
-    one = bench.measure(click, nodes)
+    one = bench.measure(bench.click, nodes)
     rows.append(Row("click to pixels, one pane, median", one.median, "ms", 6))
     rows.append(Row("click to pixels, one pane, 95th percentile", one.p95, "ms", 10))
     for name, action, values in (
@@ -104,7 +106,9 @@ def window_rows() -> list[Row]:
     bench.window.strip.show()
     workspace.set_panes(default_panes())
     bench.paint()
-    rows.append(Row("click to pixels, four panes and strip, median", bench.measure(click, nodes).median, "ms", 16))
+    rows.append(
+        Row("click to pixels, four panes and strip, median", bench.measure(bench.click, nodes).median, "ms", 16)
+    )
     canvas = bench.window.panes.panes[0].canvas
     canvas.zoom_by(1.0, QPointF(1, 1))
 
@@ -120,7 +124,6 @@ def large_rows() -> list[Row]:
     """Clicks with an input of 448 x 448 (56 x 56 cells) over the same clicks with the demo checkpoint's 224 x 224."""
     from calm_gui.api import load_checkpoint
     from calm_gui.model.checkpoint import save_checkpoint
-    from calm_gui.session.expression import Expression
     from calm_gui.session.state import Pane, default_panes
 
     demo = load_checkpoint("demo", device="cpu")
@@ -141,9 +144,7 @@ def large_rows() -> list[Row]:
             bench.window.strip.setVisible(len(panes) > 1)
             bench.window.workspace.set_panes(panes)
             bench.paint()
-            times.append(
-                bench.measure(lambda key, b=bench: b.window.workspace.set_target(Expression.of(str(key))), nodes)
-            )
+            times.append(bench.measure(bench.click, nodes))
         note = f"{times[0].median:.1f} / {times[1].median:.1f} ms"
         rows.append(Row(f"click, {name}: 448 over 224", times[0].median / times[1].median, "times", 2, True, note))
     for bench in benches:
@@ -153,7 +154,6 @@ def large_rows() -> list[Row]:
 
 def scaled_click() -> float:
     """Median of a click with one pane at 200 %; for a process of its own with QT_SCALE_FACTOR=2."""
-    from calm_gui.session.expression import Expression
     from calm_gui.session.state import Pane
 
     bench = WindowBench()
@@ -162,6 +162,6 @@ def scaled_click() -> float:
     bench.window.strip.hide()
     workspace.set_panes([Pane("attribution")])
     nodes = random.Random(0).sample(sorted(workspace.scene.hierarchy), 105)
-    median = bench.measure(lambda key: workspace.set_target(Expression.of(str(key))), nodes).median
+    median = bench.measure(bench.click, nodes).median
     bench.close()
     return median
