@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWi
 from calm_gui.errors import CalmError
 from calm_gui.qt.flow_layout import FlowLayout
 from calm_gui.qt.row_painter import probability_text
+from calm_gui.qt.steady_label import SteadyLabel
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.expression import SPECIAL, Expression, term_name
 from calm_gui.session.scene import Scene
@@ -101,16 +102,13 @@ class ChipRow(QWidget):
         self._shown_of: tuple[object, ...] = ()
         self._expression: Expression | None = None
         self._texts: list[str] = []
-        self._probability = QLabel("")
+        self._probability = SteadyLabel("0.000")
         self._probability.setObjectName("heading")
         self._probability.setAccessibleName(f"probability of the {role}")
-        metrics = QFontMetrics(self.font())
-        # A label of fixed size asks no layout when its number changes; a bold number is somewhat wider.
-        self._probability.setFixedSize(metrics.horizontalAdvance("00.0000"), metrics.height())
         self._probability.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         caption = QLabel(label)
         caption.setObjectName("muted")
-        caption.setMinimumWidth(metrics.horizontalAdvance("Contrast B "))
+        caption.setMinimumWidth(QFontMetrics(self.font()).horizontalAdvance("Contrast B "))
         self._chips = QWidget()
         self._flow = FlowLayout(self._chips)
         self._shown: list[Chip] = []

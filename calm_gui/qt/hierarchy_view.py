@@ -1,7 +1,7 @@
 """The hierarchy as a tree that is clicked, ticked, searched and sorted."""
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
@@ -43,6 +43,7 @@ class HierarchyView(QTreeView):
         self.setModel(self.nodes)
         self.setItemDelegate(RowDelegate(self))  # for the rows' height; they are painted below
         self._rows = RowPainter(self)
+        self._mouse = QPoint(-1, -1)
         self._under_mouse = QPersistentModelIndex()
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
@@ -149,11 +150,23 @@ class HierarchyView(QTreeView):
         return bool(box.adjusted(-2, -2, 2, 2).contains(event.position().toPoint()))
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Remember which row the mouse is over; the view paints it and the one before anew by itself."""
         if isinstance(event, QHoverEvent):
-            index = self.indexAt(event.position().toPoint())
-            self._under_mouse = QPersistentModelIndex(index.siblingAtColumn(NAME))
+            self._mouse = event.position().toPoint()
+            self._follow_mouse()
         return super().viewportEvent(event)
+
+    def _follow_mouse(self) -> None:
+        """Find the row under the mouse, and paint it and the one before: rows also move below a mouse that rests."""
+        under = QPersistentModelIndex(self.indexAt(self._mouse).siblingAtColumn(NAME))
+        if under != self._under_mouse:
+            for row in (self._under_mouse, under):
+                rect = self.visualRect(row)
+                self.viewport().update(QRect(0, rect.top(), self.viewport().width(), rect.height()))
+            self._under_mouse = under
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._follow_mouse()
+        super().paintEvent(event)
 
     def drawRow(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -169,8 +182,8 @@ class HierarchyView(QTreeView):
         current = self.selectionModel().isSelected(index)
         if current or self._under_mouse == index:
             self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
-        if row.has_children:
-            arrow = QRect(name.left() - self.indentation(), top, self.indentation(), height)
+        arrow = QRect(name.left() - self.indentation(), top, self.indentation(), height)
+        if row.has_children and arrow.right() <= name.right():
             self._rows.branch(painter, arrow, self.isExpanded(index))
         self._rows.name(painter, name, row.name, row.tick)
         self._rows.number(painter, size.adjusted(0, 0, -3, 0), str(row.size))

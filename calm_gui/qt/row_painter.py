@@ -62,10 +62,12 @@ class RowPainter:
     def name(self, painter: QPainter, area: QRect, text: str, tick: Qt.CheckState) -> None:
         """Paint a tick box and a name, which ends in an ellipsis where there is no room."""
         box = tick_box(area)
+        if box.right() > area.right():
+            return
         painter.drawPixmap(box.topLeft(), self._tick(tick))
         left = area.left() + _NAME_LEFT
         metrics = painter.fontMetrics()
-        room = area.right() + 1 - left
+        room = max(0, area.right() + 1 - left)
         painter.setPen(QColor(current_theme().text))
         painter.drawText(
             QRect(left, area.top(), room, area.height()),

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from calm_gui.core.explanation import CamExplanation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.steady_label import SteadyLabel
 from calm_gui.qt.winner_legend import WinnerLegend
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.scene import Scene
@@ -145,8 +146,7 @@ class ViewPanel(QScrollArea):
         self.opacity = QSlider(Qt.Orientation.Horizontal)
         self.opacity.setRange(0, 100)
         self.opacity.setAccessibleName("Opacity in percent")
-        self.opacity_label = QLabel("Opacity 100 %")
-        self.opacity_label.setFixedSize(self.opacity_label.sizeHint())  # then another number asks no layout
+        self.opacity_label = SteadyLabel("Opacity 60 %")
         self.opacity.valueChanged.connect(
             lambda value: self._workspace.update_view(undoable=False, opacity=value / 100)
         )

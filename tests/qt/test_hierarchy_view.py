@@ -233,8 +233,29 @@ def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(w
     assert ground(one) not in (plain, ground(current)) and ground(other) == plain
     QTest.mouseMove(view.viewport(), view.visualRect(other).center())
     assert ground(one) == plain != ground(other)
+    at = view.visualRect(other).center()
+    view.verticalScrollBar().setValue(view.verticalScrollBar().value() + 1)  # rows move below a mouse that rests
+    QTest.qWait(50)
+    assert view.indexAt(at) != other
+    assert ground(other) == plain != ground(view.indexAt(at))
     QTest.mouseMove(window.ledger)
-    assert ground(other) == plain
+    assert ground(view.indexAt(at)) == plain
+
+
+def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> None:
+    view = window.classes.tree
+    view.set_folded(False)
+    view.reveal("n02095889")  # Sealyham terrier, eighteen steps below the root
+    window.resize(740, 700)
+    QTest.qWait(50)
+    index = view.currentIndex()
+    name, number = view.visualRect(index), view.visualRect(index.siblingAtColumn(SIZE))
+    assert name.width() <= 0
+    image = view.viewport().grab().toImage()
+    row = {image.pixelColor(x, number.center().y() - 6).name() for x in range(number.left() - 20, number.right())}
+    assert len(row) == 1  # above the number, a tick box's frame would be seen
+    window.resize(1280, 820)
+    view.set_folded(True)
 
 
 def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
