@@ -21,8 +21,9 @@ class SteadyLabel(QLabel):
         super().setText("")
 
     def setText(self, text: str) -> None:
-        super().setText(text)
-        self._fit()
+        if text != self.text():
+            super().setText(text)
+            self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -143,6 +143,7 @@ class Scene:
         self._method_maps = method_maps
         self._maps = maps
         self._failures = failures
+        self._sets: dict[tuple[object, ...], ClassSet] = {}
 
     @property
     def info(self) -> CheckpointInfo | None:
@@ -192,19 +193,22 @@ class Scene:
         Terms that stand against the target do so against the first guess where they are the target's own.
         """
         explanation = explanation or self.explanation
-        info = self.info
-        if info is None:
+        of_target = (part_of or expression) is self.state.selection.target
+        key = (expression, of_target, explanation)
+        if key not in self._sets:
+            self._sets[key] = self._evaluated(expression, of_target, explanation)
+        return self._sets[key]
+
+    def _evaluated(self, expression: Expression, of_target: bool, explanation: AnyExplanation | None) -> ClassSet:
+        if (known := explanation or self.info) is None:
             return ClassSet()
-        table, hierarchy = (
-            (explanation.classes, explanation.hierarchy) if explanation else (info.classes, info.hierarchy)
-        )
-        target = self.state.selection.target
-        if (part_of or expression) is target:
+        table, hierarchy = known.classes, known.hierarchy
+        if of_target:
             against = ClassSet([explanation.top(1)[0][0]] if explanation else ())
         elif explanation is self.explanation:
             against = self.target
         else:
-            against = evaluate(target, table, hierarchy, explanation)
+            against = evaluate(self.state.selection.target, table, hierarchy, explanation)
         return evaluate(expression, table, hierarchy, explanation, against)
 
     def probability(self, classes: ClassSet) -> float | None:
