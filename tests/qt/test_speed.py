@@ -1,4 +1,4 @@
-"""Speed that must not be lost unnoticed: a click against a matrix product of fixed size in the same run."""
+"""Speed that must not be lost unnoticed: a click against matrix products of fixed size in the same run."""
 
 import random
 import statistics
@@ -12,8 +12,8 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.state import Pane
 
-REFERENCE = 2.7
-"""Click over matrix product, CPU time of this thread: median on two cores when this was written."""
+REFERENCE = 1.7
+"""Click over matrix products, CPU time of this thread: median on two cores when this was written."""
 
 
 def cpu_ms(action: Callable[[], object]) -> float:
@@ -28,7 +28,7 @@ def test_a_click_costs_at_most_twice_its_reference(window: MainWindow) -> None:
     window.strip.hide()
     workspace.set_panes([Pane("attribution")])
     QApplication.processEvents()
-    matrix = np.random.default_rng(0).normal(size=(384, 384))
+    matrices = np.random.default_rng(0).normal(size=(1000, 40, 40))  # too small for BLAS to use several threads
     nodes = random.Random(0).sample(sorted(workspace.scene.hierarchy or ()), 120)
 
     def click(key: str) -> None:
@@ -40,7 +40,7 @@ def test_a_click_costs_at_most_twice_its_reference(window: MainWindow) -> None:
         click(key)
     ratios = []
     for start in range(20, 120, 10):
-        product = statistics.median(cpu_ms(lambda: matrix @ matrix) for _ in range(9))
+        product = statistics.median(cpu_ms(lambda: matrices @ matrices) for _ in range(9))
         clicks = statistics.median(cpu_ms(lambda key=key: click(key)) for key in nodes[start : start + 10])
         ratios.append(clicks / product)
     window.strip.show()
