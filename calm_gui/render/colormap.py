@@ -5,7 +5,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CATEGORICAL", "DIVERGING", "SEQUENTIAL", "categorical_colour", "colour_table", "premultiplied_table"]
+__all__ = [
+    "CATEGORICAL",
+    "DIVERGING",
+    "SEQUENTIAL",
+    "categorical_colour",
+    "colour_table",
+    "premultiplied",
+    "premultiplied_table",
+]
 
 SEQUENTIAL = ("inferno", "viridis", "magma", "cividis", "gray")
 """For values from zero up; the first is the default."""
@@ -57,12 +65,16 @@ def premultiplied_table(name: str, opacity: float) -> NDArray[np.uint32]:
     -------
     ndarray (256,), uint32
     """
-    alpha = round(opacity * 255)
-    rgb = (colour_table(name).astype(np.uint32) * alpha + 127) // 255
-    red, green, blue = rgb.T
-    words = ((alpha << 24) | (red << 16) | (green << 8) | blue).astype(np.uint32)
+    words = premultiplied(colour_table(name), opacity)
     words.flags.writeable = False
     return words
+
+
+def premultiplied(colours: NDArray[np.uint8], opacity: float) -> NDArray[np.uint32]:
+    """Colours (...,3) of one opacity as premultiplied ARGB words (...)."""
+    alpha = round(opacity * 255)
+    red, green, blue = np.moveaxis((colours.astype(np.uint32) * alpha + 127) // 255, -1, 0)
+    return ((alpha << 24) | (red << 16) | (green << 8) | blue).astype(np.uint32)
 
 
 def categorical_colour(index: int) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import interpolated_rows
-from calm_gui.render.colormap import premultiplied_table
+from calm_gui.render.colormap import premultiplied, premultiplied_table
 from calm_gui.render.overlay import winner_colours
 from calm_gui.render.scale import Scale
 
@@ -100,9 +100,7 @@ def winner_words(
     out : ndarray (h,w), uint32, contiguous
         Gets premultiplied ARGB.
     """
-    alpha = round(opacity * 255)
-    red, green, blue = np.moveaxis(winner_colours(shown)[0].astype(np.uint32) * alpha // 255, -1, 0)
-    words = (np.uint32(alpha << 24) | (red << 16) | (green << 8) | blue).astype(np.uint32)
+    words = premultiplied(winner_colours(shown)[0], opacity)
     words[shown.winner < 0] = 0
     i = np.clip(rows.astype(np.intp), 0, words.shape[0] - 1)
     j = np.clip(columns.astype(np.intp), 0, words.shape[1] - 1)
