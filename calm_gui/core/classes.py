@@ -1,5 +1,7 @@
 """Classes and sets of classes. A class is its index (and wnid, if known), never its name."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
 
-import numpy as np
-
 from calm_gui.errors import ClassLookupError
+from calm_gui.late import np
 
 __all__ = ["ClassInfo", "ClassSet", "ClassTable", "Searchable", "fold_text"]
 
@@ -98,7 +99,7 @@ class ClassSet:
             raise ClassLookupError(f"class indices start at 0, got {min(self._indices)}")
 
     @classmethod
-    def of_valid(cls, indices: frozenset[int]) -> "ClassSet":
+    def of_valid(cls, indices: frozenset[int]) -> ClassSet:
         """The set of indices that are known to be right; much faster where thousands are made."""
         made = cls.__new__(cls)
         made._indices = indices
@@ -127,19 +128,19 @@ class ClassSet:
     def __hash__(self) -> int:
         return hash(self._indices)
 
-    def __or__(self, other: "ClassSet") -> "ClassSet":
+    def __or__(self, other: ClassSet) -> ClassSet:
         return ClassSet.of_valid(self._indices | other._indices)
 
-    def __and__(self, other: "ClassSet") -> "ClassSet":
+    def __and__(self, other: ClassSet) -> ClassSet:
         return ClassSet.of_valid(self._indices & other._indices)
 
-    def __sub__(self, other: "ClassSet") -> "ClassSet":
+    def __sub__(self, other: ClassSet) -> ClassSet:
         return ClassSet.of_valid(self._indices - other._indices)
 
-    def __le__(self, other: "ClassSet") -> bool:
+    def __le__(self, other: ClassSet) -> bool:
         return self._indices <= other._indices
 
-    def complement(self, n_classes: int) -> "ClassSet":
+    def complement(self, n_classes: int) -> ClassSet:
         """All of `n_classes` classes that aren't in this set."""
         return ClassSet.of_valid(frozenset(range(n_classes)) - self._indices)
 

@@ -4,19 +4,25 @@ The joint p(y,z|x) = g * h is computed once from the raw branches. All readings 
 conditional), so that their own sums over locations are probabilities (paper, section 4.1).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.geometry import Box, Geometry, interpolate
 from calm_gui.core.hierarchy import Hierarchy, Node, SupersetTable
 from calm_gui.core.region import Region, region_from_box, region_from_polygon
 from calm_gui.errors import ClassLookupError, NumericalError, ReadingError
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Float32 = NDArray[np.float32]
+    Float64 = NDArray[np.float64]
 
 __all__ = [
     "READINGS",
@@ -56,26 +62,23 @@ _FEW_DIGITS = 1e-30
 ClassSetLike = ClassSet | Node | int | str | Iterable[Any]
 """Whatever names a class set: an index, a wnid, a hierarchy node, a unique name, or an iterable of these."""
 
-Float32 = NDArray[np.float32]
-Float64 = NDArray[np.float64]
-
 
 class Presenter(Protocol):
     """What turns maps into files and figures; handed in from above, since the core knows neither."""
 
-    def save_map(self, shown: "Map | WinnerMap", path: str) -> None:
+    def save_map(self, shown: Map | WinnerMap, path: str) -> None:
         """Write a map's numbers to `path` and what they are to `<name>.json`."""
 
-    def figure(self, explanation: "AnyExplanation", maps: Sequence["Map | WinnerMap"], **options: Any) -> Any:
+    def figure(self, explanation: AnyExplanation, maps: Sequence[Map | WinnerMap], **options: Any) -> Any:
         """A matplotlib Figure of maps over their picture."""
 
-    def plot(self, axes: Any, shown: "Map | WinnerMap", **options: Any) -> None:
+    def plot(self, axes: Any, shown: Map | WinnerMap, **options: Any) -> None:
         """Draw one map over its picture into given matplotlib Axes."""
 
-    def png(self, explanation: "AnyExplanation", maps: Sequence["Map | WinnerMap"]) -> bytes:
+    def png(self, explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> bytes:
         """A small figure as PNG, for notebooks."""
 
-    def html(self, explanation: "AnyExplanation") -> str:
+    def html(self, explanation: AnyExplanation) -> str:
         """Picture, first guesses and their maps as HTML, for notebooks."""
 
 
@@ -141,7 +144,7 @@ class Map(_Shown):
 
     values: Float32
     reading: Reading
-    explanation: "AnyExplanation"
+    explanation: AnyExplanation
     target: ClassSet | None = None
     contrast: ClassSet | None = None
     check: SumCheck | None = None
@@ -219,7 +222,7 @@ class WinnerMap(_Shown):
     nodes: tuple[Node, ...]
     depth: int
     overlapping: bool
-    explanation: "Explanation"
+    explanation: Explanation
 
     @property
     def geometry(self) -> Geometry:

@@ -4,12 +4,16 @@ Coordinates are continuous, with x to the right and y down. Pixel (row i, column
 The native grid's H x W cells tile the network input evenly.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Box", "Geometry", "Resize", "interpolate", "interpolated_rows"]
 
@@ -69,7 +73,7 @@ class Geometry:
     @classmethod
     def fit(
         cls, picture: tuple[int, int], input_size: tuple[int, int], grid: tuple[int, int], resize: Resize
-    ) -> "Geometry":
+    ) -> Geometry:
         """Geometry of a way to bring a picture to the network's size.
 
         Parameters

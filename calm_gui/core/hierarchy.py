@@ -1,18 +1,19 @@
 """Hierarchies: directed acyclic graphs over classes. A node stands for a set, never for a sum of children."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.errors import HierarchyError
+from calm_gui.late import np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
 __all__ = ["Hierarchy", "Node", "SupersetTable"]
@@ -53,16 +54,6 @@ class Node:
         return f"Node({self.key} {self.name}, {len(self.classes)} classes)"
 
 
-@dataclass(frozen=True)
-class _Entry:
-    name: str
-    parents: tuple[str, ...]
-    class_index: int | None
-    synonyms: tuple[str, ...] = ()
-    gloss: str = ""
-    children: list[str] = field(default_factory=list)
-
-
 class Hierarchy(Mapping[str, Node]):
     """A directed acyclic graph over the classes of a checkpoint.
 
@@ -82,22 +73,67 @@ class Hierarchy(Mapping[str, Node]):
     """
 
     def __init__(self, nodes: Mapping[str, Mapping[str, Any]], n_classes: int) -> None:
-        entries = {
-            key: _Entry(
-                name=str(value.get("name", key)),
-                parents=tuple(sorted(set(value.get("parents", ())))),
-                class_index=value.get("class"),
-                synonyms=tuple(value.get("synonyms", ())),
-                gloss=str(value.get("gloss", "")),
-            )
-            for key, value in nodes.items()
-        }
         self.n_classes = n_classes
-        self._nodes = _link(entries, n_classes)
-        self.by_class = {n.class_index: n.key for n in self._nodes.values() if n.class_index is not None}
+        self._texts = {
+            key: (str(node.get("name", key)), tuple(node.get("synonyms", ())), str(node.get("gloss", "")))
+            for key, node in nodes.items()
+        }
+        self._parents = {key: tuple(sorted(set(node.get("parents", ())))) for key, node in nodes.items()}
+        self._children = self._linked()
+        self._own = {key: node["class"] for key, node in nodes.items() if node.get("class") is not None}
+        self.by_class = self._owners()
+        order = self._parents_first()
+        self._depth: dict[str, int] = {}
+        for key in order:
+            self._depth[key] = 1 + max([self._depth[parent] for parent in self._parents[key]], default=-1)
+        self._below: dict[str, frozenset[int]] = {}
+        for key in reversed(order):
+            sets = [self._below[child] for child in self._children[key]]
+            if key in self._own:
+                sets.append(frozenset((self._own[key],)))
+            self._below[key] = sets[0] if len(sets) == 1 else frozenset().union(*sets)
+        self._order = tuple(sorted(order, key=lambda key: (self._depth[key], key)))
+        self._made: dict[str, Node] = {}
+
+    def _linked(self) -> dict[str, list[str]]:
+        """The children of each node."""
+        children: dict[str, list[str]] = {key: [] for key in self._parents}
+        for key, above in self._parents.items():
+            for parent in above:
+                if parent not in children:
+                    name = self._texts[key][0]
+                    raise HierarchyError(f"node {key} ({name}) has the parent {parent}, which doesn't exist")
+                children[parent].append(key)
+        return children
+
+    def _owners(self) -> dict[int, str]:
+        """The node of each class that has one."""
+        owners: dict[int, str] = {}
+        for key, index in self._own.items():
+            if not 0 <= index < self.n_classes:
+                name, n = self._texts[key][0], self.n_classes
+                raise HierarchyError(f"node {key} ({name}) names class {index}, but there are {n} classes")
+            if owners.setdefault(index, key) != key:
+                raise HierarchyError(f"nodes {owners[index]} and {key} both claim class {index}")
+        return owners
+
+    def _parents_first(self) -> Sequence[str]:
+        """The keys in an order in which parents come before their children; as given, if they stand so."""
+        seen: set[str] = set()
+        for key, above in self._parents.items():
+            if not seen.issuperset(above):
+                break
+            seen.add(key)
+        else:
+            return tuple(self._parents)
+        try:
+            return tuple(TopologicalSorter(self._parents).static_order())
+        except CycleError as error:
+            cycle = " -> ".join(str(key) for key in error.args[1])
+            raise HierarchyError(f"the hierarchy has a cycle: {cycle}") from error
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], classes: ClassTable) -> "Hierarchy":
+    def from_json(cls, data: Mapping[str, Any], classes: ClassTable) -> Hierarchy:
         """Build from the JSON of `calm_resources/imagenet/hierarchy.json`; nodes whose key is a class's wnid are it."""
         nodes = {
             key: {**node, "class": info.index} if (info := classes.by_wnid(key)) else node
@@ -116,36 +152,55 @@ class Hierarchy(Mapping[str, Node]):
                 **{k: v for k, v in optional.items() if v not in (None, [], "")},
             }
 
-        return {"format": 1, "nodes": {key: entry(node) for key, node in self._nodes.items()}}
+        return {"format": 1, "nodes": {key: entry(node) for key, node in self.items()}}
 
     def __getitem__(self, key: str) -> Node:
-        return self._nodes[key]
+        if key not in self._made:  # thousands take milliseconds, and a window shows some thirty at first
+            name, synonyms, gloss = self._texts[key]
+            self._made[key] = Node(
+                key=key,
+                name=name,
+                parents=self._parents[key],
+                children=tuple(sorted(self._children[key])),
+                classes=ClassSet.of_valid(self._below[key]),
+                depth=self._depth[key],
+                class_index=self._own.get(key),
+                synonyms=synonyms,
+                gloss=gloss,
+            )
+        return self._made[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._nodes)
+        return iter(self._order)
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return len(self._order)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._parents
 
     @cached_property
     def roots(self) -> tuple[Node, ...]:
         """Nodes without parents."""
-        return tuple(node for node in self._nodes.values() if not node.parents)
+        return tuple(self[key] for key in self._order if not self._parents[key])
 
     @cached_property
     def max_depth(self) -> int:
         """Depth of the deepest node."""
-        return max(node.depth for node in self._nodes.values())
+        return max(self._depth.values())
 
     def ancestors(self, key: str) -> frozenset[str]:
         """Keys of all nodes above `key`, without itself."""
-        found: set[str] = set()
-        todo = list(self[key].parents)
+        return self.with_ancestors([key]) - {key}
+
+    def with_ancestors(self, keys: Iterable[str]) -> frozenset[str]:
+        """Keys of some nodes and of all above them."""
+        found = set(keys)
+        todo = list(found)
         while todo:
-            parent = todo.pop()
-            if parent not in found:
-                found.add(parent)
-                todo.extend(self[parent].parents)
+            new = set(self[todo.pop()].parents) - found
+            found |= new
+            todo.extend(new)
         return frozenset(found)
 
     def paths_to_root(self, key: str) -> tuple[tuple[str, ...], ...]:
@@ -158,7 +213,7 @@ class Hierarchy(Mapping[str, Node]):
     def is_redundant(self, key: str) -> bool:
         """Whether the node only repeats the class set of its single child (a chain that a tree view folds)."""
         node = self[key]
-        return len(node.children) == 1 and self[node.children[0]].classes == node.classes
+        return len(node.children) == 1 and node.class_index is None  # which no other node can bring
 
     def cut(self, depth: int) -> tuple[Node, ...]:
         """The nodes at a depth, with the classes that end higher standing for themselves.
@@ -176,19 +231,19 @@ class Hierarchy(Mapping[str, Node]):
         tuple of Node
             Sorted by key.
         """
-        level = [node for node in self._nodes.values() if node.depth == depth and node.classes]
+        level = [node for node in self.values() if node.depth == depth and node.classes]
         covered = frozenset(i for node in level for i in node.classes)
         ends = [self[key] for index, key in self.by_class.items() if index not in covered]
         return tuple(sorted({node.key: node for node in (*level, *ends)}.values(), key=lambda node: node.key))
 
     @cached_property
-    def incidence(self) -> "csr_matrix":
+    def incidence(self) -> csr_matrix:
         """Sparse 0/1 matrix (nodes, classes) in iteration order; times p(y|x) it gives every p(node|x)."""
         from scipy.sparse import csr_matrix  # a tenth of a second, off the start-up path
 
-        sizes = [len(node.classes) for node in self._nodes.values()]
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        indices = np.concatenate([node.classes.indices for node in self._nodes.values()])
+        sets = [self._below[key] for key in self._order]
+        indptr = np.concatenate([[0], np.cumsum([len(classes) for classes in sets])])
+        indices = np.concatenate([sorted(classes) for classes in sets]).astype(np.intp)
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(self), self.n_classes))
 
     def probabilities(self, class_probabilities: NDArray[np.floating[Any]]) -> dict[str, float]:
@@ -203,7 +258,7 @@ class Hierarchy(Mapping[str, Node]):
         dict of key to float
         """
         values: NDArray[np.float64] = self.incidence @ np.asarray(class_probabilities, dtype=np.float64)
-        return dict(zip(self._nodes, values.tolist(), strict=True))
+        return dict(zip(self._order, values.tolist(), strict=True))
 
 
 class SupersetTable:
@@ -247,47 +302,3 @@ def _nearest_at_or_above(hierarchy: Hierarchy, start: str, keys: frozenset[str])
             return min((hierarchy[key] for key in found), key=lambda node: (len(node.classes), node.key))
         level = {parent for key in level for parent in hierarchy[key].parents}
     return None
-
-
-def _link(entries: Mapping[str, _Entry], n_classes: int) -> dict[str, Node]:
-    for key, entry in entries.items():
-        for parent in entry.parents:
-            if parent not in entries:
-                raise HierarchyError(f"node {key} ({entry.name}) has the parent {parent}, which doesn't exist")
-            entries[parent].children.append(key)
-    owners: dict[int, str] = {}
-    for key, entry in entries.items():
-        index = entry.class_index
-        if index is None:
-            continue
-        if not 0 <= index < n_classes:
-            raise HierarchyError(f"node {key} ({entry.name}) names class {index}, but there are {n_classes} classes")
-        if owners.setdefault(index, key) != key:
-            raise HierarchyError(f"nodes {owners[index]} and {key} both claim class {index}")
-    try:
-        order = tuple(TopologicalSorter({key: entry.parents for key, entry in entries.items()}).static_order())
-    except CycleError as error:
-        cycle = " -> ".join(str(key) for key in error.args[1])
-        raise HierarchyError(f"the hierarchy has a cycle: {cycle}") from error
-
-    depth: dict[str, int] = {}
-    for key in order:
-        depth[key] = max((depth[parent] + 1 for parent in entries[key].parents), default=0)
-    below: dict[str, frozenset[int]] = {}
-    for key in reversed(order):
-        own = entries[key].class_index
-        below[key] = frozenset(() if own is None else (own,)).union(*[below[c] for c in entries[key].children])
-    return {
-        key: Node(
-            key=key,
-            name=entries[key].name,
-            parents=entries[key].parents,
-            children=tuple(sorted(set(entries[key].children))),
-            classes=ClassSet.of_valid(below[key]),
-            depth=depth[key],
-            class_index=entries[key].class_index,
-            synonyms=entries[key].synonyms,
-            gloss=entries[key].gloss,
-        )
-        for key in sorted(order, key=lambda k: (depth[k], k))
-    }

@@ -1,16 +1,17 @@
 """Regions: sets of grid cells with the part of each cell that a drawn shape covers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
+from calm_gui.late import np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PIL import Image, ImageDraw
 
 __all__ = ["Region", "region_from_box", "region_from_polygon", "region_from_stroke"]
@@ -38,11 +39,11 @@ class Region:
             raise ReadingError(f"the weights of {self.name} must be a (H,W) array of numbers from 0 to 1")
         self.weights.flags.writeable = False
 
-    def __or__(self, other: "Region") -> "Region":
+    def __or__(self, other: Region) -> Region:
         """Union; where both cover part of a cell, the larger part counts."""
         return Region(np.maximum(self.weights, other.weights), self.name)
 
-    def complement(self) -> "Region":
+    def complement(self) -> Region:
         """Everything else."""
         return Region(1.0 - self.weights, f"outside {self.name}")
 
@@ -130,7 +131,7 @@ def region_from_stroke(
 
 def _canvas(
     geometry: Geometry, points: Sequence[tuple[float, float]]
-) -> "tuple[Image.Image, ImageDraw.ImageDraw, list[tuple[float, float]]]":
+) -> tuple[Image.Image, ImageDraw.ImageDraw, list[tuple[float, float]]]:
     """An empty lattice of subcells, what draws on it, and the points (Pillow's whole numbers name pixel centres)."""
     from PIL import Image, ImageDraw  # off the start-up path
 
@@ -141,7 +142,7 @@ def _canvas(
     return canvas, ImageDraw.Draw(canvas), [(x, y) for x, y in on_lattice]
 
 
-def _filled(canvas: "Image.Image", geometry: Geometry, name: str) -> Region:
+def _filled(canvas: Image.Image, geometry: Geometry, name: str) -> Region:
     height, width = geometry.grid
     filled = np.asarray(canvas, dtype=np.float64).reshape(height, _SUBCELLS, width, _SUBCELLS)
     weights: NDArray[np.float64] = filled.mean(axis=(1, 3))

@@ -1,12 +1,15 @@
 """From a map to a set of cells: by value, by credible mass, by the paper's min-max threshold; boxes around it."""
 
-from typing import Literal
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "ThresholdKind",

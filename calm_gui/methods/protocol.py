@@ -1,16 +1,17 @@
 """What an attribution method is, and what it gives."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calm_gui.core.explanation import Map
 from calm_gui.core.geometry import Geometry
+from calm_gui.late import np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
 __all__ = ["Method", "MethodMap", "Tick"]
@@ -22,7 +23,7 @@ Tick = Callable[[], None]
 class Method(Protocol):
     """An attribution method: from a scoring network and an input to one value for each place."""
 
-    def __call__(self, score: "nn.Module", backbone: "nn.Module", inputs: "Tensor") -> "Tensor":
+    def __call__(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """Attribute the score of inputs (1,3,h,w) to places.
 
         Parameters

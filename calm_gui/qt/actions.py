@@ -1,7 +1,7 @@
 """Menus, tool bar and shortcuts: every action that has a name."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -13,8 +13,7 @@ from calm_gui.qt.settings import Settings
 __all__ = ["Command", "add_menus", "add_recent_menus", "add_tool_bar", "apply_shortcuts"]
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One action.
 
     Attributes

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, qInstallMessageHandler
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from calm_gui import __version__
 from calm_gui.api import resolve_checkpoint, sample_pictures
@@ -41,10 +41,9 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
     application = QApplication.instance()
     if isinstance(application, QApplication):
         return application
-    application = QApplication(arguments or ["calm-gui"])
+    application = QApplication([*(arguments or ["calm-gui"]), "-style", "Fusion"])
     application.setApplicationName("calm-gui")
     application.setApplicationVersion(__version__)
-    application.setStyle("Fusion")
     font = application.font()
     if font.pointSizeF() > 0:
         font.setPointSizeF(max(9.0, min(font.pointSizeF(), 10.5)))
@@ -151,6 +150,8 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
 def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:
     """Open what the command line asks for; else offer the session of a program that didn't end well."""
     if left_over and not options.pictures:
+        from PySide6.QtWidgets import QMessageBox
+
         question = "calm-gui didn't end well the last time. Go on where it was?"
         if QMessageBox.question(window, "calm-gui", question) == QMessageBox.StandardButton.Yes:
             window.workspace.open_session(autosave_path())

@@ -1,8 +1,9 @@
 """The status line: what is under the cursor."""
 
-import numpy as np
+from __future__ import annotations
 
 from calm_gui.core.explanation import CamExplanation, Explanation, Map
+from calm_gui.late import np
 from calm_gui.session.scene import Scene
 
 __all__ = ["cursor_text"]

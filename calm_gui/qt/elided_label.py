@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QStyle, QStyleOption
+from PySide6.QtWidgets import QLabel
 
 __all__ = ["ElidedLabel"]
 
@@ -29,13 +29,9 @@ class ElidedLabel(QLabel):
         return QSize(self.fontMetrics().horizontalAdvance(self.text()) + 4, super().sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        option = QStyleOption()
-        option.initFrom(self)
         painter = QPainter(self)
-        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
         metrics = self.fontMetrics()
         fitting = next((t for t in self._texts if metrics.horizontalAdvance(t) <= self.width()), self._texts[-1])
         text = metrics.elidedText(fitting, Qt.TextElideMode.ElideRight, self.width())
-        self.style().drawItemText(
-            painter, self.rect(), int(self.alignment()), option.palette, True, text, self.foregroundRole()
-        )
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), int(self.alignment()), text)

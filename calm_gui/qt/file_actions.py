@@ -9,7 +9,6 @@ from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
-from calm_gui.session.scene_figure import active_map
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
 
@@ -127,6 +126,8 @@ class FileActions:
         start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
         path, _ = QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
         if path:
+            from calm_gui.session.scene_figure import active_map
+
             target = path if Path(path).suffix else f"{path}.npz"
             self._guarded(lambda: active_map(self._hub.scene).save(target))
 

@@ -5,7 +5,7 @@ over, which takes ten times as long (docs/decisions/0011).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -25,15 +25,20 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(eq=False)
 class _Item:
-    """A place of a node in the unfolded graph."""
+    """A place of a node in the unfolded graph. What hangs below is made when it's first asked for."""
 
     node: Node
     parent: "_Item | None"
     chain: tuple[str, ...]
     depth: int = 0
-    children: list["_Item"] = field(default_factory=list)
-    shown: list["_Item"] = field(default_factory=list)
+    children: list["_Item"] | None = None
+    shown: list["_Item"] | None = None
     row: int = 0
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Keys from the root down to this place."""
+        return (*(self.parent.path if self.parent else ()), self.chain[0])
 
 
 class Row(NamedTuple):
@@ -68,13 +73,13 @@ class HierarchyModel(QAbstractItemModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._hierarchy: Hierarchy | None = None
-        self._top = _Item(Node("", "", (), (), ClassSet(), 0), None, ())
-        self._places: dict[str, list[_Item]] = {}
+        self._top = _root(None)
         self._probabilities: dict[str, float] = {}
         self.target = ClassSet()
         self._ticks: dict[str, Qt.CheckState] = {}
         self._texts: dict[str, Searchable] = {}
         self._hits: frozenset[str] | None = None
+        self._above_hits: frozenset[str] = frozenset()
         self._sorting = (NAME, False)
         self.folded = True
 
@@ -89,22 +94,50 @@ class HierarchyModel(QAbstractItemModel):
         if hierarchy is not self._hierarchy:
             self._texts = {}
         self._hierarchy, self.folded = hierarchy, folded
-        self._places, self._ticks, self._hits = {}, {}, None
-        self._top.children = [self._grown(node.key, None) for node in hierarchy.roots] if hierarchy else []
-        self._arrange(self._top)
+        self._ticks, self._hits = {}, None
+        self._top = _root(hierarchy)
         self.endResetModel()
 
-    def _grown(self, key: str, parent: _Item | None) -> _Item:
+    def _children(self, item: _Item) -> list[_Item]:
+        """All places right below a place, shown or not."""
+        if item.children is None:
+            above = None if item is self._top else item
+            item.children = [self._made(key, above) for key in item.node.children]
+        return item.children
+
+    def _made(self, key: str, parent: _Item | None) -> _Item:
         assert self._hierarchy is not None
         chain = [key]
         while self.folded and self._hierarchy.is_redundant(chain[-1]):
             chain.append(self._hierarchy[chain[-1]].children[0])
-        node = self._hierarchy[chain[-1]]
-        item = _Item(node, parent, tuple(chain), parent.depth + 1 if parent else 0)
-        for each in chain:
-            self._places.setdefault(each, []).append(item)
-        item.children = [self._grown(child, item) for child in node.children]
-        return item
+        return _Item(self._hierarchy[chain[-1]], parent, tuple(chain), parent.depth + 1 if parent else 0)
+
+    def _shown(self, item: _Item) -> list[_Item]:
+        """The places right below a place that a search leaves, in order."""
+        if item.shown is None:
+            all_of_them = self._hits is None or self._within_hit(item)
+            item.shown = [c for c in self._children(item) if all_of_them or c.chain[0] in self._above_hits]
+            item.shown.sort(key=self._key(), reverse=self._sorting[1])
+            for row, child in enumerate(item.shown):
+                child.row = row
+        return item.shown
+
+    def _within_hit(self, item: _Item | None) -> bool:
+        """Whether a search found what stands at a place or somewhere above it."""
+        assert self._hits is not None
+        while item is not None:
+            if not self._hits.isdisjoint(item.chain):
+                return True
+            item = item.parent
+        return False
+
+    def _forget_order(self) -> None:
+        """Let each place find anew what is shown below it."""
+        todo = [self._top]
+        while todo:
+            item = todo.pop()
+            item.shown = None
+            todo.extend(item.children or ())
 
     def show(self, probabilities: dict[str, float], target: ClassSet) -> None:
         """Take other probabilities and another target. No signal is sent: all rows change, and views repaint."""
@@ -140,7 +173,8 @@ class HierarchyModel(QAbstractItemModel):
         if hits != self._hits:
             self.beginResetModel()
             self._hits = hits
-            self._arrange(self._top)
+            self._above_hits = self._hierarchy.with_ancestors(hits) if self._hierarchy and hits else frozenset()
+            self._forget_order()
             self.endResetModel()
         return len(hits) if hits is not None else 0
 
@@ -156,8 +190,8 @@ class HierarchyModel(QAbstractItemModel):
         """Sort again, after probabilities have changed."""
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
-        self._arrange(self._top)
-        after = [self.createIndex(i.internalPointer().row, i.column(), i.internalPointer()) for i in before]
+        self._forget_order()
+        after = [self._index_of(i.internalPointer(), i.column()) for i in before]
         self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
@@ -165,16 +199,6 @@ class HierarchyModel(QAbstractItemModel):
     def sorted_by_probability(self) -> bool:
         """Whether new probabilities call for `resort`."""
         return self._sorting[0] == PROBABILITY
-
-    def _arrange(self, item: _Item, below_hit: bool = False) -> bool:
-        """Fill `shown` of an item and all below; whether the item itself is to be shown."""
-        hit = below_hit or self._hits is None or not self._hits.isdisjoint(item.chain)
-        shown = [child for child in item.children if self._arrange(child, hit and item is not self._top)]
-        shown.sort(key=self._key(), reverse=self._sorting[1])
-        for row, child in enumerate(shown):
-            child.row = row
-        item.shown = shown
-        return hit or bool(shown)
 
     def _key(self) -> Callable[[_Item], Any]:
         match self._sorting[0]:
@@ -191,14 +215,28 @@ class HierarchyModel(QAbstractItemModel):
 
     def places(self, key: str) -> list[QModelIndex]:
         """Where a node stands, folded or not, as far as a search shows it."""
-        found = []
-        for item in self._places.get(key, ()):
-            above: _Item | None = item
-            while above is not None and above in (above.parent or self._top).shown:
-                above = above.parent
-            if above is None:
-                found.append(self.createIndex(item.row, 0, item))
-        return found
+        found = sorted(self._items(key), key=lambda item: item.path)
+        return [self._index_of(item) for item in found if self._in_sight(item)]
+
+    def _items(self, key: str) -> list[_Item]:
+        """All places of a node, in any order."""
+        if self._hierarchy is None or key not in self._hierarchy:
+            return []
+        parents = self._hierarchy[key].parents
+        above = [item for parent in parents for item in self._items(parent)] if parents else [self._top]
+        folded = [item for item in above if key in item.chain]
+        return folded + [
+            child for item in above if item not in folded for child in self._children(item) if child.chain[0] == key
+        ]
+
+    def _in_sight(self, item: _Item) -> bool:
+        """Whether a search shows a place."""
+        above = item.parent or self._top
+        return item in self._shown(above) and (above is self._top or self._in_sight(above))
+
+    def _index_of(self, item: _Item, column: int = NAME) -> QModelIndex:
+        self._shown(item.parent or self._top)  # which numbers the rows
+        return self.createIndex(item.row, column, item)
 
     # Qt's interface
 
@@ -210,12 +248,12 @@ class HierarchyModel(QAbstractItemModel):
     def _below(self, parent: Index) -> list[_Item]:
         """What hangs below a place; only its first column has children."""
         if parent.isValid():
-            return parent.internalPointer().shown if parent.column() == 0 else []
-        return self._top.shown
+            return self._shown(parent.internalPointer()) if parent.column() == 0 else []
+        return self._shown(self._top)
 
     def parent(self, index: Index = QModelIndex()) -> Any:  # noqa: B008
         above = index.internalPointer().parent if index.isValid() else None
-        return self.createIndex(above.row, 0, above) if above else QModelIndex()
+        return self._index_of(above) if above else QModelIndex()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return len(self._below(parent))
@@ -270,7 +308,7 @@ class HierarchyModel(QAbstractItemModel):
             self._probabilities.get(node.key),
             self._tick(node),
             item.depth,
-            bool(item.shown),
+            bool(self._shown(item)),
         )
 
     def _tick(self, node: Node) -> Qt.CheckState:
@@ -304,6 +342,12 @@ class HierarchyModel(QAbstractItemModel):
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _root(hierarchy: Hierarchy | None) -> _Item:
+    """What the topmost rows hang from; itself it isn't shown."""
+    keys = tuple(node.key for node in hierarchy.roots) if hierarchy else ()
+    return _Item(Node("", "", (), keys, ClassSet(), 0), None, ())
 
 
 def _searchable(node: Node) -> Searchable:

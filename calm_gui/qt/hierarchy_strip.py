@@ -1,12 +1,14 @@
 """The map at every step from the class up to the root: small pictures to compare and to click."""
 
-import numpy as np
+from __future__ import annotations
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from calm_gui.core.explanation import CamExplanation
 from calm_gui.core.geometry import interpolate
+from calm_gui.late import np
 from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.row_painter import probability_text

@@ -5,6 +5,7 @@ from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
+from calm_gui.qt.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.row_delegate import RowDelegate
 from calm_gui.qt.row_painter import RowPainter, tick_box
 from calm_gui.session.scene import Scene
@@ -38,13 +39,13 @@ class HierarchyView(QTreeView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        give_viewport(self)
         self.setAccessibleName("WordNet hierarchy")
         self.nodes = HierarchyModel(self)
         self.setModel(self.nodes)
-        self.setItemDelegate(RowDelegate(self))  # for the rows' height; they are painted below
+        self._under_mouse = RowUnderMouse(self)
+        self.setItemDelegate(RowDelegate(self, self._under_mouse))  # for the rows' height; they are painted below
         self._rows = RowPainter(self)
-        self._mouse = QPoint(-1, -1)
-        self._under_mouse = QPersistentModelIndex()
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -151,21 +152,11 @@ class HierarchyView(QTreeView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHoverEvent):
-            self._mouse = event.position().toPoint()
-            self._follow_mouse()
+            self._under_mouse.moved(event)
         return super().viewportEvent(event)
 
-    def _follow_mouse(self) -> None:
-        """Find the row under the mouse, and paint it and the one before: rows also move below a mouse that rests."""
-        under = QPersistentModelIndex(self.indexAt(self._mouse).siblingAtColumn(NAME))
-        if under != self._under_mouse:
-            for row in (self._under_mouse, under):
-                rect = self.visualRect(row)
-                self.viewport().update(QRect(0, rect.top(), self.viewport().width(), rect.height()))
-            self._under_mouse = under
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._follow_mouse()
+        self._under_mouse.follow()
         super().paintEvent(event)
 
     def drawRow(
@@ -180,7 +171,7 @@ class HierarchyView(QTreeView):
         )
         name.setLeft(name.left() + (row.depth + 1) * self.indentation())
         current = self.selectionModel().isSelected(index)
-        if current or self._under_mouse == index:
+        if current or self._under_mouse.holds(index):
             self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
         arrow = QRect(name.left() - self.indentation(), top, self.indentation(), height)
         if row.has_children and arrow.right() <= name.right():

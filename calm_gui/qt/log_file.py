@@ -2,7 +2,6 @@
 
 import logging
 import platform
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import platformdirs
@@ -11,6 +10,9 @@ from PySide6.QtCore import qVersion
 from calm_gui import __version__
 
 __all__ = ["log_path", "start_log"]
+
+_MOST_BYTES = 1_000_000
+"""A log larger than this is put aside at the next start; the one that was put aside before is lost."""
 
 
 def log_path() -> Path:
@@ -23,7 +25,9 @@ def start_log() -> None:
     handler: logging.Handler
     try:
         log_path().parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(log_path(), maxBytes=1_000_000, backupCount=1, encoding="utf-8")
+        if log_path().exists() and log_path().stat().st_size > _MOST_BYTES:
+            log_path().replace(log_path().with_suffix(".log.1"))
+        handler = logging.FileHandler(log_path(), encoding="utf-8")
     except OSError:
         handler = logging.NullHandler()  # a program that can't log can still explain
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -1,6 +1,8 @@
 """The window: lays out the panels, and wires commands to the workspace."""
 
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
 from PySide6.QtGui import (
@@ -40,13 +42,15 @@ from calm_gui.qt.ledger_bar import LedgerBar
 from calm_gui.qt.map_canvas import Tool
 from calm_gui.qt.message_bar import MessageBar
 from calm_gui.qt.pane_grid import PaneGrid
-from calm_gui.qt.region_panel import RegionPanel
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.view_panel import ViewPanel
 from calm_gui.session.ledger import sentence
 from calm_gui.session.scene import Scene, chosen_cells
 from calm_gui.session.state import MAX_PANES
+
+if TYPE_CHECKING:
+    from calm_gui.qt.region_panel import RegionPanel
 
 __all__ = ["MainWindow"]
 
@@ -75,7 +79,6 @@ class MainWindow(QMainWindow):
         self.classes = ClassesPanel(hub)
         self.panes = PaneGrid(hub)
         self.view = ViewPanel(hub)
-        self.regions = RegionPanel(hub)
         self.strip = HierarchyStrip(hub)
         self.ledger = LedgerBar(hub)
         self.film = FilmStrip(hub)
@@ -111,7 +114,11 @@ class MainWindow(QMainWindow):
         self.side.setDocumentMode(True)
         self.side.tabBar().setAccessibleName("View or regions")
         self.side.addTab(self.view, "View")
-        self.side.addTab(self.regions, "Regions")
+        self._regions_page = QWidget()
+        self._regions_place = QVBoxLayout(self._regions_page)
+        self._regions_place.setContentsMargins(0, 0, 0, 0)
+        self.side.addTab(self._regions_page, "Regions")
+        self.side.currentChanged.connect(self._on_side)
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setHandleWidth(8)
         for widget, stretch in ((self.classes, 0), (middle, 1), (self.side, 0)):
@@ -127,6 +134,19 @@ class MainWindow(QMainWindow):
         outer.setContentsMargins(8, 2, 8, 2)
         outer.addWidget(self.splitter)
         self.setCentralWidget(frame)
+
+    @cached_property
+    def regions(self) -> "RegionPanel":
+        """The panel of regions, made when it's first asked for."""
+        from calm_gui.qt.region_panel import RegionPanel
+
+        panel = RegionPanel(self.hub)
+        self._regions_place.addWidget(panel)
+        return panel
+
+    def _on_side(self, _: int) -> None:
+        if self.side.currentWidget() is self._regions_page:
+            self.regions.show_scene(self.hub.scene)
 
     def _share_width(self) -> None:
         """Give the panels the widths that suit the window's own; the panes get what is left."""
@@ -223,7 +243,7 @@ class MainWindow(QMainWindow):
             for name, other in _TOOLS.items():
                 if other != tool:
                     self.actions_by_name[name].setChecked(False)
-            self.side.setCurrentWidget(self.regions)
+            self.side.setCurrentWidget(self._regions_page)
         active: Tool = next((t for name, t in _TOOLS.items() if self.actions_by_name[name].isChecked()), "pan")
         self.panes.set_tool(active)
 

@@ -1,9 +1,10 @@
 """The picture with its map: zoom, pan, cross-hair, contour, boxes, regions."""
 
+from __future__ import annotations
+
 from math import floor
 from typing import Literal
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -23,6 +24,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import Box
 from calm_gui.core.threshold import component_boxes, threshold_level
+from calm_gui.late import np
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.overlay import UNSEEN_DIM
@@ -41,9 +43,9 @@ _FEWEST = {"box": 2, "polygon": 3, "brush": 1}
 """How many points each tool needs."""
 
 
-def _buffer(old: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _buffer(old: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray:
     """Words of a shape: the old ones again if they have it, since fresh memory takes longer than what fills it."""
-    return old if old.shape == shape else np.empty(shape, np.uint32)
+    return old if old is not None and old.shape == shape else np.empty(shape, np.uint32)
 
 
 class MapCanvas(QWidget):
@@ -96,9 +98,9 @@ class MapCanvas(QWidget):
         self._boxes: tuple[Box, ...] = ()
         self._overlay_key: object = None
         self._overlay = QImage()
-        self._words = np.empty((0, 0), np.uint32)
+        self._words: np.ndarray | None = None
         self._dimmed_key: object = None
-        self._dimmed_words = np.empty((0, 0), np.uint32)
+        self._dimmed_words: np.ndarray | None = None
 
     def sizeHint(self) -> QSize:
         return QSize(360, 280)
@@ -266,6 +268,7 @@ class MapCanvas(QWidget):
             picture = np.frombuffer(self._base.constBits(), np.uint32).reshape(height, width)
             self._dimmed_words = _buffer(self._dimmed_words, even_shape(width, height))
             dim(picture, self._view.opacity, self._dimmed_words)
+        assert self._dimmed_words is not None
         return self._dimmed_words
 
     def _scaled_picture(self, visible: QRect) -> QImage:
@@ -313,20 +316,20 @@ class MapCanvas(QWidget):
         key = (content.shown, content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
-            self._words = _buffer(self._words, even_shape(visible.width(), visible.height()))
-            self._fill_words(content, visible, even)
+            self._words = words = _buffer(self._words, even_shape(visible.width(), visible.height()))
+            self._fill_words(words, content, visible, even)
             self._overlay = QImage(  # only borrows the words
-                self._words.data,
+                words.data,
                 visible.width(),
                 visible.height(),
-                self._words.strides[0],
+                words.strides[0],
                 QImage.Format.Format_RGB32 if even else QImage.Format.Format_ARGB32_Premultiplied,
             )
         self._blit(painter, self._overlay, visible)
 
-    def _fill_words(self, content: PaneContent, visible: QRect, even: bool) -> None:
+    def _fill_words(self, words: np.ndarray, content: PaneContent, visible: QRect, even: bool) -> None:
         """Fill the words, one for each visible device pixel, with the overlay, or with the picture and it."""
-        view, shown, words = self._view, content.shown, self._words
+        view, shown = self._view, content.shown
         assert shown is not None
         x, y = self._samples(visible)
         columns, rows = shown.geometry.to_grid(x, y)

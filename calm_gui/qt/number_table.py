@@ -1,12 +1,15 @@
 """A read-only table of numbers that sorts by value and copies as text."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+
+from calm_gui.late import np
 
 __all__ = ["NumberTable", "TableModel"]
 

@@ -89,7 +89,8 @@ class PaneGrid(QWidget):
             pane.canvas.tool = self._tool
             pane.activated.connect(self._hub.workspace.activate)
             self.panes.append(pane)
-            pane.show()
+            if self.isVisible():  # else it's shown with the grid, which leaves its look until then
+                pane.show()
         for before, after in pairwise(self.panes):  # a pane made later stands last otherwise, behind all panels
             self.setTabOrder(before.canvas, after.menu)
             self.setTabOrder(after.menu, after.canvas)

@@ -1,9 +1,8 @@
 """One pane: title with numbers, the picture with its map, the colour bar."""
 
-from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -108,8 +107,9 @@ class PaneWidget(QFrame):
         self.bar.show_scale(content.scale, table)
         if self.property("active") != active:
             self.setProperty("active", active)
-            self.style().unpolish(self)
-            self.style().polish(self)
+            if self.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):  # or its look is still to come
+                self.style().unpolish(self)
+                self.style().polish(self)
         name = f"pane {self._position + 1}: {content.title}, {content.subtitle}"
         self.setAccessibleName(name)
         self.canvas.setAccessibleName(name)
@@ -183,4 +183,4 @@ class PaneWidget(QFrame):
     def _add(self) -> None:
         workspace = self._hub.workspace
         pane = self._content.pane if self._content else Pane()
-        workspace.set_panes((*workspace.state.panes, replace(pane)))
+        workspace.set_panes((*workspace.state.panes, pane))

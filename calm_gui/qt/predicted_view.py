@@ -1,14 +1,17 @@
 """The classes, most probable first."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
+from calm_gui.late import np
 from calm_gui.qt.hierarchy_model import KEY_ROLE, PROBABILITY_ROLE
+from calm_gui.qt.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.row_delegate import RowDelegate
 from calm_gui.qt.row_painter import tick_box
 from calm_gui.session.expression import class_key
@@ -98,10 +101,12 @@ class PredictedView(QTableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        give_viewport(self)
         self.setAccessibleName("Classes by probability")
         self.classes = PredictedModel(self)
         self.setModel(self.classes)
-        self.setItemDelegate(RowDelegate(self))
+        self._under_mouse = RowUnderMouse(self)
+        self.setItemDelegate(RowDelegate(self, self._under_mouse))
         self.setShowGrid(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -136,6 +141,15 @@ class PredictedView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))
         super().resizeEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if isinstance(event, QHoverEvent):
+            self._under_mouse.moved(event)
+        return super().viewportEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._under_mouse.follow()
+        super().paintEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())

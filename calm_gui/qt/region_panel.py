@@ -1,8 +1,9 @@
 """Regions: their names, the mass that lies in each, and which classes live there."""
 
+from __future__ import annotations
+
 from itertools import count
 
-import numpy as np
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QFrame,
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.core.explanation import CamExplanation, Explanation
+from calm_gui.late import np
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.number_table import NumberTable
 from calm_gui.render.naming import number_text

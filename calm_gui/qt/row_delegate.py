@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem
 
 from calm_gui.qt.hierarchy_model import PROBABILITY_ROLE
+from calm_gui.qt.item_view import RowUnderMouse
 from calm_gui.qt.row_painter import RowPainter
 
 __all__ = ["RowDelegate"]
@@ -13,15 +14,16 @@ __all__ = ["RowDelegate"]
 class RowDelegate(QStyledItemDelegate):
     """For items with a name and a tick in the first column and a `PROBABILITY_ROLE` in the others."""
 
-    def __init__(self, view: QWidget) -> None:
+    def __init__(self, view: QAbstractItemView, under_mouse: RowUnderMouse) -> None:
         super().__init__(view)
+        self._view, self._under_mouse = view, under_mouse
         self._rows = RowPainter(view)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        current = bool(option.state & QStyle.StateFlag.State_Selected)
-        if current or option.state & QStyle.StateFlag.State_MouseOver:
+        current = self._view.selectionModel().isSelected(index)
+        if current or self._under_mouse.holds(index):
             self._rows.ground(painter, option.rect, current)
         if index.column() == 0:
             tick = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole))

@@ -4,9 +4,11 @@ Qt's own painting of an item asks the model for eight roles and goes through the
 rows changes at once, as with the next picture, that takes a frame.
 """
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPixmap
-from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+from PySide6.QtWidgets import QWidget
 
 from calm_gui.qt.theme import current_theme
 
@@ -20,11 +22,12 @@ _CURRENT_ALPHA = 45
 _TICK_LEFT = 3
 _NAME_LEFT = 23
 
-_TICK_STATES = {
-    Qt.CheckState.Checked: QStyle.StateFlag.State_On,
-    Qt.CheckState.PartiallyChecked: QStyle.StateFlag.State_NoChange,
-    Qt.CheckState.Unchecked: QStyle.StateFlag.State_Off,
+_MARKS = {
+    Qt.CheckState.Checked: ((3.7, 7.2), (6.0, 9.5), (10.4, 4.6)),
+    Qt.CheckState.PartiallyChecked: ((4.0, 7.0), (10.0, 7.0)),
+    Qt.CheckState.Unchecked: (),
 }
+"""What is drawn into a tick box: the points of a line."""
 
 _MIDDLE_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _MIDDLE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -101,33 +104,51 @@ class RowPainter:
 
     def branch(self, painter: QPainter, area: QRect, is_open: bool) -> None:
         """Paint the arrow of a row with rows below."""
-        state = QStyle.StateFlag.State_Item | QStyle.StateFlag.State_Children
-        if is_open:
-            state |= QStyle.StateFlag.State_Open
-        painter.drawPixmap(
-            area.topLeft(), self._picture(QStyle.PrimitiveElement.PE_IndicatorBranch, state, area.size())
-        )
+        size = area.size()
+        arrow = self._picture(("arrow", is_open), size, lambda p: _paint_arrow(p, size, is_open))
+        painter.drawPixmap(area.topLeft(), arrow)
 
     def _tick(self, tick: Qt.CheckState) -> QPixmap:
-        return self._picture(
-            QStyle.PrimitiveElement.PE_IndicatorItemViewItemCheck, _TICK_STATES[tick], QSize(_TICK, _TICK)
-        )
+        return self._picture(("tick", tick), QSize(_TICK, _TICK), lambda p: _paint_tick(p, tick))
 
-    def _picture(self, element: QStyle.PrimitiveElement, state: QStyle.StateFlag, size: QSize) -> QPixmap:
-        """A part of a row as the style draws it; kept, since the style takes longer for it than for all else."""
+    def _picture(self, what: tuple[object, ...], size: QSize, paint: Callable[[QPainter], None]) -> QPixmap:
+        """A small part of a row; kept, since lines take longer to draw than a picture."""
         ratio = self._view.devicePixelRatioF()
-        key = (element, state, size.toTuple(), ratio, current_theme().name)
+        key = (what, size.toTuple(), ratio, current_theme().name)
         if key not in self._pictures:
             pixmap = QPixmap(size * ratio)
             pixmap.setDevicePixelRatio(ratio)
             pixmap.fill(Qt.GlobalColor.transparent)
-            option = QStyleOptionViewItem()
-            option.initFrom(self._view)
-            option.rect = QRect(QPoint(0, 0), size)
-            option.state = state | QStyle.StateFlag.State_Enabled
-            option.features = QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
             painter = QPainter(pixmap)
-            self._view.style().drawPrimitive(element, option, painter, self._view)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            paint(painter)
             painter.end()
             self._pictures[key] = pixmap
         return self._pictures[key]
+
+
+def _pen(colour: str, width: float) -> QPen:
+    return QPen(QColor(colour), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+
+
+def _paint_tick(painter: QPainter, tick: Qt.CheckState) -> None:
+    """A tick box, as the style sheet draws those of check boxes."""
+    theme = current_theme()
+    fill, border = {
+        Qt.CheckState.Checked: (theme.fill, theme.fill),
+        Qt.CheckState.PartiallyChecked: (theme.muted, theme.muted),
+        Qt.CheckState.Unchecked: (theme.field, theme.muted),
+    }[tick]
+    painter.setPen(_pen(border, 1))
+    painter.setBrush(QColor(fill))
+    painter.drawRoundedRect(QRectF(0.5, 0.5, _TICK - 1, _TICK - 1), 2.5, 2.5)
+    painter.setPen(_pen("#ffffff", 1.6))
+    painter.drawPolyline([QPointF(x, y) for x, y in _MARKS[tick]])
+
+
+def _paint_arrow(painter: QPainter, size: QSize, is_open: bool) -> None:
+    """A chevron that points down to open rows, or to the right."""
+    x, y = size.width() / 2, size.height() / 2
+    points = [(-1.5, -3.0), (1.5, 0.0), (-1.5, 3.0)]
+    painter.setPen(_pen(current_theme().muted, 1.3))
+    painter.drawPolyline([QPointF(x + b, y + a) if is_open else QPointF(x + a, y + b) for a, b in points])

@@ -1,6 +1,6 @@
 """Light and dark: one set of colours each, applied as palette and style sheet."""
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
@@ -10,8 +10,7 @@ import calm_resources
 __all__ = ["DARK", "LIGHT", "Theme", "apply_theme", "current_theme", "system_prefers_dark"]
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(NamedTuple):
     """Colours by their purpose, as ``#rrggbb``."""
 
     name: str
@@ -169,7 +168,6 @@ def apply_theme(theme: Theme) -> None:
     """Give the whole application a theme."""
     global _current
     _current = theme
-    colours = {field.name: getattr(theme, field.name) for field in fields(theme)}
     palette = QPalette()
     roles = {
         QPalette.ColorRole.Window: theme.window,
@@ -200,4 +198,4 @@ def apply_theme(theme: Theme) -> None:
     application.setStyleSheet("")  # or every widget is styled once for the palette and once more for the sheet
     application.setPalette(palette)
     icons = calm_resources.path("icons").as_posix()
-    application.setStyleSheet(_SHEET.format(**colours, icons=icons))
+    application.setStyleSheet(_SHEET.format(**theme._asdict(), icons=icons))

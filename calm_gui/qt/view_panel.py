@@ -1,6 +1,8 @@
 """The right side: what the active pane reads, and how maps are drawn."""
 
+from functools import cached_property
 from math import floor, log10
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
@@ -20,14 +22,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import CamExplanation
+from calm_gui.core.explanation import CamExplanation, WinnerMap
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.pane_widget import READING_NAMES
 from calm_gui.qt.steady_label import SteadyLabel
-from calm_gui.qt.winner_legend import WinnerLegend
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import METHOD, Threshold
+
+if TYPE_CHECKING:
+    from calm_gui.qt.winner_legend import WinnerLegend
 
 __all__ = ["ViewPanel"]
 
@@ -81,6 +85,15 @@ class ViewPanel(QScrollArea):
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
+    @cached_property
+    def legend(self) -> "WinnerLegend":
+        """The legend of the winner map, made when there is the first."""
+        from calm_gui.qt.winner_legend import WinnerLegend
+
+        legend = WinnerLegend(self._hub)
+        self._legend_place.addWidget(legend)
+        return legend
+
     def _heading(self, text: str) -> None:
         label = QLabel(text)
         label.setObjectName("heading")
@@ -116,8 +129,8 @@ class ViewPanel(QScrollArea):
         self.winner_depth.setToolTip("Depth of the groups that compete: the longest path from the root")
         self.winner_depth.valueChanged.connect(lambda value: self._workspace.update_view(depth=value))
         self._layout.addWidget(self.winner_depth)
-        self.legend = WinnerLegend(self._hub)
-        self._layout.addWidget(self.legend)
+        self._legend_place = QVBoxLayout()
+        self._layout.addLayout(self._legend_place)
 
     def _add_scale(self) -> None:
         self._heading("Scale")
@@ -215,7 +228,8 @@ class ViewPanel(QScrollArea):
         self.winner_depth.setVisible(shown == "winner")
         self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
         self.winner_depth.setValue(view.depth)
-        self.legend.show_scene(scene)
+        if self._legend_place.count() or isinstance(scene.active.shown, WinnerMap):
+            self.legend.show_scene(scene)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)

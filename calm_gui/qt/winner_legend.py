@@ -1,12 +1,11 @@
 """The legend of a winner map: colours, groups, cells and mass."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -24,23 +23,28 @@ from calm_gui.session.scene import Scene
 __all__ = ["WinnerLegend"]
 
 _KEY_ROLE = Qt.ItemDataRole.UserRole
+_MARGINS = 20
+"""What a row has besides a group's colour, name and mass."""
+
 _MASS_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 class _GroupDelegate(QStyledItemDelegate):
     """Writes a group's mass at the right edge, and elides its name before it."""
 
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        mass = option.fontMetrics.horizontalAdvance(index.data(_MASS_ROLE))
+        room = option.rect.width() - option.decorationSize.width() - mass - _MARGINS
+        option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideRight, room)
+
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        style = option.widget.style()
-        style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, option, painter, option.widget)
-        mass, whole = index.data(_MASS_ROLE), QRect(option.rect)
-        option.rect = whole.adjusted(0, 0, -option.fontMetrics.horizontalAdvance(mass) - 8, 0)
         super().paint(painter, option, index)
         painter.setPen(QColor(current_theme().text))
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(whole.adjusted(0, 0, -2, 0), int(right), mass)
+        painter.drawText(option.rect.adjusted(0, 0, -2, 0), int(right), index.data(_MASS_ROLE))
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, super().sizeHint(option, index).height())  # as wide as the list

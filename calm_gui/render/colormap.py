@@ -1,9 +1,14 @@
 """Colour maps as tables of 256 colours. All are readable with colour-blind eyes unless noted."""
 
-from functools import lru_cache
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "CATEGORICAL",

@@ -1,11 +1,14 @@
 """Contour lines of a map, in pixels of the upright picture."""
 
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.geometry import Geometry
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["cell_outline", "contour_lines"]
 

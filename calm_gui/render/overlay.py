@@ -1,12 +1,17 @@
 """Laying a coloured map over a picture, pixel for pixel as the window shows it."""
 
-import numpy as np
-from numpy.typing import NDArray
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import Geometry, interpolate
+from calm_gui.late import np
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL, categorical_colour, colour_table
 from calm_gui.render.scale import Scale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["blend", "colourise", "default_colour_map", "map_picture", "overlay_picture", "unseen", "winner_colours"]
 

@@ -1,12 +1,16 @@
 """Scales: which value gets which colour. A scale is always told in numbers and never changes silently."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LOG_DECADES", "Scale", "fit_scale", "remark", "shared_scale"]
 

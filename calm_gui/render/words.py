@@ -3,20 +3,24 @@
 rows are worked on in blocks that stay in the cache, buffers are used again, and one look-up colours two pixels.
 """
 
-from functools import lru_cache
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import interpolated_rows
+from calm_gui.late import np
 from calm_gui.render.colormap import premultiplied, premultiplied_table
 from calm_gui.render.overlay import winner_colours
 from calm_gui.render.scale import Scale
 
-__all__ = ["dim", "even_shape", "map_words", "winner_words"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-Words = NDArray[np.uint32]
+    Words = NDArray[np.uint32]
+
+__all__ = ["dim", "even_shape", "map_words", "winner_words"]
 
 _BYTES_AT_ONCE = 2**16
 

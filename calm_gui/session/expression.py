@@ -1,15 +1,15 @@
 """Class sets as the user builds them: unions and differences of nodes and classes, one chip each."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, resolve
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import ClassLookupError
+from calm_gui.late import np
 
 __all__ = [
     "SPECIAL",
@@ -32,8 +32,7 @@ SPECIAL = {
 """Terms that follow the picture or the target, and what they are called."""
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """One chip: a node or class that is added or taken away.
 
     Attributes
@@ -47,8 +46,7 @@ class Term:
     sign: Literal["+", "-"] = "+"
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """Terms, applied from left to right. Empty means nothing is chosen.
 
     Attributes
@@ -62,22 +60,22 @@ class Expression:
     name: str = ""
 
     @classmethod
-    def of(cls, *keys: str) -> "Expression":
+    def of(cls, *keys: str) -> Expression:
         """The union of nodes and classes."""
         return cls(tuple(Term(key) for key in keys))
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
-    def without(self, position: int) -> "Expression":
+    def without(self, position: int) -> Expression:
         """The expression without one of its terms."""
         return Expression(self.terms[:position] + self.terms[position + 1 :])
 
-    def including(self, key: str) -> "Expression":
+    def including(self, key: str) -> Expression:
         """The expression with a node added; earlier terms of the same node go."""
         return Expression((*(t for t in self.terms if t.key != key), Term(key)))
 
-    def excluding(self, key: str) -> "Expression":
+    def excluding(self, key: str) -> Expression:
         """The expression with a node taken away; where it was a term of its own, that term just goes."""
         kept = tuple(t for t in self.terms if t.key != key)
         return Expression(kept if Term(key) in self.terms and len(kept) else (*kept, Term(key, "-")) if kept else ())

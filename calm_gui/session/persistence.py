@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -76,15 +76,19 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
         "current": state.current,
         "panes": [
             {
-                **asdict(pane),
+                **pane._asdict(),
                 "checkpoint": pane.checkpoint and _checkpoint_name(pane.checkpoint, base),
                 "picture": pane.picture and _relative(pane.picture, base),
             }
             for pane in state.panes
         ],
         "active": state.active,
-        "view": {**asdict(state.view), "locked": [[name, scale.to_json()] for name, scale in state.view.locked]},
-        "regions": [{**asdict(region), "picture": _relative(region.picture, base)} for region in state.regions],
+        "view": {
+            **state.view._asdict(),
+            "locked": [[name, scale.to_json()] for name, scale in state.view.locked],
+            "threshold": state.view.threshold._asdict(),
+        },
+        "regions": [{**region._asdict(), "picture": _relative(region.picture, base)} for region in state.regions],
         "named_sets": [_expression_to_json(e) for e in state.named_sets],
         "shown": list(shown),
         "sentence": sentence,
@@ -240,8 +244,7 @@ _VIEW: dict[str, Callable[[Any], Any]] = {
 
 
 def _view(data: Mapping[str, Any]) -> View:
-    known = {field.name for field in fields(View)}
-    return View(**{key: _VIEW.get(key, bool)(value) for key, value in data.items() if key in known})
+    return View(**{key: _VIEW.get(key, bool)(value) for key, value in data.items() if key in View._fields})
 
 
 def _region(data: Mapping[str, Any], named: Mapping[str, str | None]) -> RegionShape | None:

@@ -1,12 +1,12 @@
 """What a state shows: maps, titles, scales, sentences. All of it derived, none of it stored."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import READINGS, AnyExplanation, Explanation, Map, WinnerMap
@@ -14,6 +14,7 @@ from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
+from calm_gui.late import np
 from calm_gui.methods import METHODS, MethodMap
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.render.map_scale import quantity, refitted, scales_of
@@ -21,6 +22,9 @@ from calm_gui.render.naming import counted, number_text
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.state import METHOD, Pane, RegionShape, State, Threshold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
 
@@ -133,8 +137,8 @@ class Scene:
         state: State,
         infos: Mapping[str, CheckpointInfo],
         explanations: Callable[[str | None, str], AnyExplanation | None],
-        method_maps: "Mapping[tuple[object, ...], Map | CalmError]",
-        maps: "dict[tuple[object, ...], Map | WinnerMap | CalmError]",
+        method_maps: Mapping[tuple[object, ...], Map | CalmError],
+        maps: dict[tuple[object, ...], Map | WinnerMap | CalmError],
         failures: Mapping[tuple[str, str], str],
     ) -> None:
         self.state = state
@@ -339,7 +343,7 @@ class Scene:
             raise found
         return found
 
-    def method_requests(self) -> "list[tuple[str, str, str, ClassSet]]":
+    def method_requests(self) -> list[tuple[str, str, str, ClassSet]]:
         """(picture, checkpoint, method, target) of every pane that shows a method."""
         found = []
         for pane in self.state.panes:

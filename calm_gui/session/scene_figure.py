@@ -1,14 +1,15 @@
 """Figures of what the window shows, with the look that it has there."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calm_gui.core.explanation import Explanation, Map, WinnerMap
 from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
+from calm_gui.late import np
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.naming import counted, number_text
 from calm_gui.session.scene import PaneContent, Scene
@@ -69,9 +70,7 @@ def view_spec(scene: Scene, what: str, **options: Any) -> FigureSpec:
     return replace(spec, **options)
 
 
-def scene_figure(
-    scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box] = (), caption: str = ""
-) -> "MapFigure":
+def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box] = (), caption: str = "") -> MapFigure:
     """The figure of what a scene shows.
 
     Parameters

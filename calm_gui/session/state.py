@@ -1,8 +1,7 @@
 """Everything the user has open and chosen, as frozen values. What can be derived from it is not in it."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from calm_gui.core.explanation import Reading
 from calm_gui.core.threshold import ThresholdKind
@@ -30,8 +29,7 @@ METHOD = "method:"
 """What the reading of a pane that shows an attribution method begins with."""
 
 
-@dataclass(frozen=True)
-class Pane:
+class Pane(NamedTuple):
     """One view of one explanation.
 
     Attributes
@@ -57,8 +55,7 @@ def default_panes() -> tuple[Pane, ...]:
     return (Pane("attribution"), Pane("attribution", "superset"), Pane("saliency"), Pane("counterfactual"))
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """Target and contrast, in the classes of one checkpoint.
 
     Attributes
@@ -69,20 +66,18 @@ class Selection:
     """
 
     checkpoint: str
-    target: Expression = field(default_factory=lambda: Expression.of("@predicted"))
-    contrast: Expression = field(default_factory=lambda: Expression.of("@runner-up"))
+    target: Expression = Expression.of("@predicted")
+    contrast: Expression = Expression.of("@runner-up")
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(NamedTuple):
     """How cells are chosen: by value, by credible mass, or at tau between minimum and maximum."""
 
     kind: ThresholdKind = "none"
     value: float = 0.9
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """How maps are drawn, in all panes.
 
     Attributes
@@ -116,7 +111,7 @@ class View:
     locked: tuple[tuple[str, Scale], ...] = ()
     spacing: Literal["linear", "log"] = "linear"
     relative: bool = False
-    threshold: Threshold = field(default_factory=Threshold)
+    threshold: Threshold = Threshold()
     mask: bool = False
     contour: bool = True
     boxes: bool = False
@@ -127,8 +122,7 @@ class View:
     centre: tuple[float, float] = (0.5, 0.5)
 
 
-@dataclass(frozen=True)
-class RegionShape:
+class RegionShape(NamedTuple):
     """A region as drawn on a picture.
 
     Attributes
@@ -165,8 +159,7 @@ class RegionShape:
         return any(abs(x * far[1] - y * far[0]) > rounding for x, y in sides)
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The whole session.
 
     Attributes
@@ -188,9 +181,9 @@ class State:
     selection: Selection
     pictures: tuple[str, ...] = ()
     current: int = -1
-    panes: tuple[Pane, ...] = field(default_factory=default_panes)
+    panes: tuple[Pane, ...] = default_panes()
     active: int = 0
-    view: View = field(default_factory=View)
+    view: View = View()
     regions: tuple[RegionShape, ...] = ()
     named_sets: tuple[Expression, ...] = ()
 

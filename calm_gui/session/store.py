@@ -1,8 +1,7 @@
 """The store: one state, swapped once per user action, with undo."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from calm_gui.session.state import Pane, Selection, State, View
 
@@ -11,8 +10,7 @@ __all__ = ["Store"]
 _HISTORY = 200
 
 
-@dataclass(frozen=True)
-class _Snapshot:
+class _Snapshot(NamedTuple):
     """What undo restores together."""
 
     selection: Selection
@@ -56,7 +54,7 @@ class Store:
         **changes
             Attributes of `State`.
         """
-        new = replace(self.state, **changes)
+        new = self.state._replace(**changes)
         if new == self.state:
             return
         if undoable and _snapshot(new) != _snapshot(self.state):
@@ -92,16 +90,7 @@ class Store:
         if source:
             target.append(_snapshot(self.state))
             goal = source.pop()
-            self._swap(
-                replace(
-                    self.state,
-                    selection=goal.selection,
-                    view=goal.view,
-                    panes=goal.panes,
-                    active=goal.active,
-                    regions=goal.regions,
-                )
-            )
+            self._swap(self.state._replace(**goal._asdict()))
 
     def _swap(self, new: State) -> None:
         old, self.state = self.state, new

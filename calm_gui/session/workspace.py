@@ -21,7 +21,6 @@ from calm_gui.render.naming import counted
 from calm_gui.session.expression import Expression, Term, class_key, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
-from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import MAX_PANES, METHOD, Pane, RegionShape, Selection, State, View
 from calm_gui.session.store import Store
@@ -294,11 +293,15 @@ class Workspace:
 
     def save_session(self, path: str | Path) -> None:
         """Write what is open and chosen; errors as for `calm_gui.model.files.atomic_path`."""
+        from calm_gui.session.persistence import save_session
+
         shown = tuple(f"{content.title} · {content.subtitle}" for content in self.scene.panes)
         save_session(path, self.state, shown, sentence(self.scene))
 
     def open_session(self, path: str | Path) -> None:
         """Open what a session file says; a file that can't be used leaves everything as it was."""
+        from calm_gui.session.persistence import load_session
+
         try:
             saved = load_session(path)
         except CalmError as error:
@@ -540,11 +543,11 @@ class Workspace:
 
     def set_target(self, expression: Expression) -> None:
         """Make an expression the target A."""
-        self.store.update(selection=replace(self.state.selection, target=expression))
+        self.store.update(selection=self.state.selection._replace(target=expression))
 
     def set_contrast(self, expression: Expression) -> None:
         """Make an expression the contrast B."""
-        self.store.update(selection=replace(self.state.selection, contrast=expression))
+        self.store.update(selection=self.state.selection._replace(contrast=expression))
 
     def toggle(self, key: str) -> None:
         """Add a node or class to the target, or take it away if the target holds all of it."""
@@ -567,7 +570,7 @@ class Workspace:
         """Exchange target and contrast, as they are now."""
         selection = self.state.selection
         target, contrast = self._pinned(selection.target), self._pinned(selection.contrast)
-        self.store.update(selection=replace(selection, target=contrast, contrast=target))
+        self.store.update(selection=selection._replace(target=contrast, contrast=target))
 
     def _pinned(self, expression: Expression) -> Expression:
         """The expression with a term that follows the other set replaced by the classes it stands for."""
@@ -595,7 +598,7 @@ class Workspace:
 
     def update_view(self, undoable: bool = True, **changes: Any) -> None:
         """Change attributes of the view."""
-        self.store.update(undoable, view=replace(self.state.view, **changes))
+        self.store.update(undoable, view=self.state.view._replace(**changes))
 
     def lock_scales(self) -> None:
         """Keep the scales that are shown now for all pictures and readings to come."""
@@ -611,7 +614,7 @@ class Workspace:
     def change_pane(self, index: int, **changes: Any) -> None:
         """Change attributes of one pane."""
         panes = list(self.state.panes)
-        panes[index] = replace(panes[index], **changes)
+        panes[index] = panes[index]._replace(**changes)
         self.store.update(panes=tuple(panes))
 
     def add_pane(self) -> None:
@@ -646,7 +649,7 @@ class Workspace:
 
     def rename_region(self, shape: RegionShape, name: str) -> None:
         """Give a region another name."""
-        renamed = replace(shape, name=name)
+        renamed = shape._replace(name=name)
         self.store.update(regions=tuple(renamed if r == shape else r for r in self.state.regions))
 
     def remove_region(self, shape: RegionShape) -> None:
@@ -656,7 +659,7 @@ class Workspace:
     def keep_set(self, name: str, expression: Expression) -> None:
         """Keep a set under a name; an older one of that name goes."""
         kept = tuple(e for e in self.state.named_sets if e.name != name)
-        self.store.update(undoable=False, named_sets=(*kept, replace(expression, name=name)))
+        self.store.update(undoable=False, named_sets=(*kept, expression._replace(name=name)))
 
     def forget_set(self, name: str) -> None:
         """Forget a kept set."""

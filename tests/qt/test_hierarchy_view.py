@@ -192,6 +192,22 @@ def test_search_finds_by_name_synonym_wnid_and_index(hierarchy: Hierarchy, text:
         assert above_another or any(text.casefold() in words(hierarchy[k]) for k in (key, *hierarchy.ancestors(key)))
 
 
+@pytest.mark.parametrize("folded", [True, False])
+def test_places_are_those_of_the_whole_tree_whatever_was_open_or_searched(hierarchy: Hierarchy, folded: bool) -> None:
+    model = HierarchyModel()
+    model.set_hierarchy(hierarchy, folded)
+    first = {key: len(model.places(key)) for key in reversed(tuple(hierarchy))}  # before anything else was asked
+    for text in ("", "terrier", "n02", "zzzz", "dog", ""):
+        model.search(text)
+        found: dict[str, int] = {}
+        for index in everything(model):
+            assert model.places(index.data(KEY_ROLE)).count(index) == 1
+            for key in index.internalPointer().chain:
+                found[key] = found.get(key, 0) + 1
+        assert {key: len(model.places(key)) for key in hierarchy} == {key: found.get(key, 0) for key in hierarchy}
+    assert found == first
+
+
 def test_search_for_nothing_known_shows_nothing(hierarchy: Hierarchy) -> None:
     model = HierarchyModel()
     model.set_hierarchy(hierarchy)
@@ -240,6 +256,24 @@ def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(w
     assert ground(other) == plain != ground(view.indexAt(at))
     QTest.mouseMove(window.ledger)
     assert ground(view.indexAt(at)) == plain
+
+
+def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -> None:
+    view = window.classes.predicted
+    window.classes.tabs.setCurrentWidget(view)
+    QTest.mouseMove(window.ledger)
+    QTest.qWait(50)
+
+    def ground(row: int) -> str:
+        rect = view.visualRect(view.model().index(row, NAME))
+        return view.viewport().grab().toImage().pixelColor(rect.right() - 1, rect.top() + 1).name()
+
+    plain = ground(5)
+    QTest.mouseMove(view.viewport(), view.visualRect(view.model().index(5, NAME)).center())
+    assert ground(5) != plain == ground(6)
+    QTest.mouseMove(window.ledger)
+    assert ground(5) == plain
+    window.classes.tabs.setCurrentWidget(window.classes.tree)
 
 
 def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> None:

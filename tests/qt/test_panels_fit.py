@@ -185,7 +185,7 @@ def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 600), (740, 560)])
 def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[int, int]) -> None:
-    window.side.setCurrentWidget(window.regions)
+    window.side.setCurrentIndex(1)
     window.workspace.add_region("box", [(50, 50), (200, 200)])
     table = window.regions.table
     window.resize(*size)
@@ -211,7 +211,7 @@ def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: Qt
 
 
 def test_ctrl_c_copies_the_table_that_has_the_keyboard(window: MainWindow, qtbot: QtBot) -> None:
-    window.side.setCurrentWidget(window.regions)
+    window.side.setCurrentIndex(1)
     window.workspace.add_region("box", [(50, 50), (200, 200)])
     window.activateWindow()
     table = window.regions.table

@@ -133,6 +133,8 @@ def test_broken_hierarchies_are_refused(nodes, said):
 def test_any_acyclic_graph(data, n):
     parents = {i: data.draw(st.frozensets(st.integers(0, i - 1), max_size=3)) if i else frozenset() for i in range(n)}
     nodes = {f"k{i:02}": {"name": "x", "parents": [f"k{p:02}" for p in parents[i]], "class": i} for i in range(n)}
+    for inner in data.draw(st.frozensets(st.integers(0, n - 1))):
+        del nodes[f"k{inner:02}"]["class"]
     hierarchy = Hierarchy(nodes, n)
 
     def above(i: int) -> set[int]:
@@ -140,10 +142,18 @@ def test_any_acyclic_graph(data, n):
 
     for i in range(n):
         assert {int(k[1:]) for k in hierarchy.ancestors(f"k{i:02}")} == above(i) - {i}
-        assert set(hierarchy[f"k{i:02}"].classes) == {j for j in range(n) if i in above(j)}
-    table = ClassTable(ClassInfo(i, "x", f"k{i:02}") for i in range(n))
+        below = {j for j in range(n) if i in above(j) and "class" in nodes[f"k{j:02}"]}
+        assert set(hierarchy[f"k{i:02}"].classes) == below
+    table = ClassTable(ClassInfo(i, "x", f"k{i:02}" if "class" in nodes[f"k{i:02}"] else None) for i in range(n))
     again = Hierarchy.from_json(hierarchy.to_json(), table)
     assert list(again.items()) == list(hierarchy.items())
+    shuffled = data.draw(st.permutations(list(nodes.items())))
+    assert list(Hierarchy(dict(shuffled), n).items()) == list(hierarchy.items())
+    some = data.draw(st.frozensets(st.sampled_from(sorted(nodes))))
+    assert hierarchy.with_ancestors(some) == some.union(*(hierarchy.ancestors(key) for key in some))
+    for key, node in hierarchy.items():
+        repeats = len(node.children) == 1 and hierarchy[node.children[0]].classes == node.classes
+        assert hierarchy.is_redundant(key) == repeats
 
 
 # Geometry

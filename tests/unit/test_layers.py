@@ -1,6 +1,7 @@
 """Rules about imports that import-linter can't express."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,25 @@ def test_pyplot_nowhere_and_nltk_only_where_wordnet_is_read(path: Path) -> None:
 def test_imports_stay_lazy(code: str, absent: tuple[str, ...]) -> None:
     report = f"{code}\nimport sys\nprint([name for name in {absent!r} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_the_first_frame_waits_for_no_large_library() -> None:
+    code = """
+import sys
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.theme import LIGHT, apply_theme
+application = make_application()
+apply_theme(LIGHT)
+window = build_window("demo", "cpu")
+window.show()
+application.processEvents()
+assert window.classes.tree.nodes.rowCount()
+print([name for name in ("numpy", "PIL", "torch", "scipy", "matplotlib", "socket") if name in sys.modules], flush=True)
+__import__("os")._exit(0)
+"""
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert ran.stdout.strip() == "[]"
 
 

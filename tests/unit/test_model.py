@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from tiny_checkpoint import write_tiny_checkpoint
 from torch import nn
 
-from calm_gui.api import sample_pictures
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.errors import CheckpointError, DeviceMemoryError, NumericalError
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import build_network, fitted_network, load_weights, read_checkpoint, save_checkpoint
-from calm_gui.model.info import CheckpointInfo, InputSpec
+from calm_gui.model.info import CheckpointInfo, InputSpec, _plain_text, read_info
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_gui.model.picture import picture_from_array
 from calm_gui.render.scale import remark
@@ -168,3 +169,24 @@ def test_too_little_memory_on_the_device_is_its_own_error(model: LoadedModel, mo
     monkeypatch.setattr(model.network.backbone, "forward", full)
     with pytest.raises(DeviceMemoryError, match="cpu has too little memory"):
         model.explain(PICTURES[0])
+
+
+def test_metadata_read_without_the_library_is_the_librarys(tiny: Path, tmp_path: Path) -> None:
+    for path in (tiny, *bundled_checkpoints().values()):
+        with safe_open(str(path), framework="numpy") as file:
+            assert _plain_text(path) == file.metadata()["calm"]
+    whole = tiny.read_bytes()
+    odd = tmp_path / "odd.safetensors"
+    for content in (
+        b"",
+        b"\0",
+        whole[:-1],
+        whole + b"\0",
+        whole[:200],
+        b"\xff" * 8 + whole[8:],
+        whole[:8] + b"[" + whole[9:],
+    ):
+        odd.write_bytes(content)
+        assert _plain_text(odd) is None
+        with pytest.raises(CheckpointError, match="can't be read as safetensors"):
+            read_info(odd)
