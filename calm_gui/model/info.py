@@ -7,8 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from safetensors import SafetensorError, safe_open
-
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
@@ -201,9 +199,8 @@ def is_ours(path: str | Path) -> bool:
     if not Path(path).is_file():  # a pipe or a device would block
         return False
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            return "calm" in (file.metadata() or {})
-    except (OSError, SafetensorError):
+        return "calm" in _library_metadata(Path(path))
+    except CheckpointError:
         return False
 
 
@@ -225,15 +222,9 @@ def read_info(path: str | Path) -> CheckpointInfo:
 
 @lru_cache(maxsize=8)
 def _read_info(path: Path, _modified: int, _size: int) -> CheckpointInfo:
-    try:
-        text = _plain_text(path)
-        if text is None:
-            with safe_open(str(path), framework="numpy") as file:
-                text = (file.metadata() or {}).get("calm")
-    except FileNotFoundError as error:
-        raise CheckpointError(f"there is no file {path}") from error
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path.name} can't be read as safetensors: {error}") from error
+    text = _plain_text(path)
+    if text is None:
+        text = _library_metadata(path).get("calm")
     if text is None:
         raise CheckpointError(
             f"{path.name} is a safetensors file without calm metadata, so what its weights are isn't known"
@@ -249,18 +240,31 @@ def _plain_text(path: Path) -> str | None:
     """
     if not path.is_file():  # a pipe or a device would block
         return None
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > size - 8:
-            return None
-        try:
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > size - 8:
+                return None
             header = json.loads(file.read(length))
-            text = header.pop("__metadata__")["calm"]
-            end = max(tensor["data_offsets"][1] for tensor in header.values())
-        except (ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
-            return None
+        text = header.pop("__metadata__")["calm"]
+        end = max(tensor["data_offsets"][1] for tensor in header.values())
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
+        return None
     return text if isinstance(text, str) and 8 + length + end == size else None
+
+
+def _library_metadata(path: Path) -> dict[str, str]:
+    """All metadata as safetensors reads it; errors as for `read_info`."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            return file.metadata() or {}
+    except FileNotFoundError as error:
+        raise CheckpointError(f"there is no file {path}") from error
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path.name} can't be read as safetensors: {error}") from error
 
 
 def _parse(text: str, path: Path) -> Mapping[str, Any]:

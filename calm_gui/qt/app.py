@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
@@ -19,7 +20,7 @@ from calm_gui.errors import CalmError
 from calm_gui.model.answers import Answers
 from calm_gui.qt.autosave import Autosave, autosave_path
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.log_file import start_log
+from calm_gui.qt.log_file import log_versions, start_log
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
@@ -120,6 +121,7 @@ def run(options: argparse.Namespace) -> int:
     start_log()
     qInstallMessageHandler(lambda kind, context, text: _log.info("Qt: %s", text))
     application = make_application(sys.argv[:1])
+    QTimer.singleShot(0, log_versions)
     settings = Settings(None if options.screenshot else settings_path())
     theme = options.theme or settings.text("theme") or ("dark" if system_prefers_dark() else "light")
     apply_theme(DARK if theme == "dark" else LIGHT)
@@ -150,10 +152,9 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
 def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:
     """Open what the command line asks for; else offer the session of a program that didn't end well."""
     if left_over and not options.pictures:
-        from PySide6.QtWidgets import QMessageBox
-
         question = "calm-gui didn't end well the last time. Go on where it was?"
-        if QMessageBox.question(window, "calm-gui", question) == QMessageBox.StandardButton.Yes:
+        box = QtWidgets.QMessageBox
+        if box.question(window, "calm-gui", question) == box.StandardButton.Yes:
             window.workspace.open_session(autosave_path())
             return
     _first_pictures(window, options)

@@ -2,12 +2,12 @@
 
 from itertools import pairwise
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QInputDialog,
     QLabel,
     QLineEdit,
     QMenu,
@@ -181,7 +181,7 @@ class ClassesPanel(QFrame):
         """Ask for a name and keep the target under it."""
         scene = self._hub.scene
         target = scene.state.selection.target
-        name, accepted = QInputDialog.getText(self, "Keep the target", "Name", text=scene.name(target))
+        name, accepted = QtWidgets.QInputDialog.getText(self, "Keep the target", "Name", text=scene.name(target))
         if accepted and name.strip():
             self._workspace.keep_set(name.strip(), target)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6 import QtWidgets
 
 from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
@@ -27,7 +27,7 @@ class FileActions:
     settings : Settings
     """
 
-    def __init__(self, window: QWidget, hub: Hub, settings: Settings) -> None:
+    def __init__(self, window: QtWidgets.QWidget, hub: Hub, settings: Settings) -> None:
         self._window = window
         self._hub = hub
         self._workspace = hub.workspace
@@ -51,13 +51,13 @@ class FileActions:
 
     def open_pictures(self) -> None:
         """Ask for pictures and open them."""
-        paths, _ = QFileDialog.getOpenFileNames(self._window, "Open pictures", self._settings.text("folder"))
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self._window, "Open pictures", self._settings.text("folder"))
         if paths:
             self.open(paths)
 
     def open_folder(self) -> None:
         """Ask for a folder and open its pictures."""
-        path = QFileDialog.getExistingDirectory(
+        path = QtWidgets.QFileDialog.getExistingDirectory(
             self._window, "Open a folder of pictures", self._settings.text("folder")
         )
         if path:
@@ -78,7 +78,7 @@ class FileActions:
     def save_session(self) -> None:
         """Ask for a place and save the session."""
         start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.calm.json")
-        path, _ = QFileDialog.getSaveFileName(self._window, "Save the session", start, _SESSIONS)
+        path, _ = QtWidgets.QFileDialog.getSaveFileName(self._window, "Save the session", start, _SESSIONS)
         if path:
             target = path if path.endswith(".json") else f"{path}.calm.json"
             self._guarded(lambda: self._workspace.save_session(target))
@@ -105,7 +105,9 @@ class FileActions:
     def save_hierarchy(self) -> None:
         """Ask for a place and save the hierarchy."""
         hierarchy = self._hub.scene.hierarchy
-        path, _ = QFileDialog.getSaveFileName(self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)")
+        path, _ = QtWidgets.QFileDialog.getSaveFileName(
+            self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)"
+        )
         if path and hierarchy is not None:
             self._guarded(lambda: write_hierarchy(path, hierarchy))
 
@@ -124,7 +126,7 @@ class FileActions:
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
         start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
-        path, _ = QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
+        path, _ = QtWidgets.QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
         if path:
             from calm_gui.session.scene_figure import active_map
 
@@ -132,7 +134,7 @@ class FileActions:
             self._guarded(lambda: active_map(self._hub.scene).save(target))
 
     def _ask(self, title: str, filters: str, folder: str) -> str:
-        path, _ = QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)
+        path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)
         if path:
             self._settings.set(folder, str(Path(path).parent))
         return path
@@ -144,7 +146,7 @@ class FileActions:
             self._workspace.complain(str(error))
 
     @staticmethod
-    def run(dialog: QDialog) -> None:
+    def run(dialog: "QtWidgets.QDialog") -> None:
         """Show a dialog until it's closed, and forget it."""
         dialog.exec()
         dialog.deleteLater()

@@ -103,8 +103,6 @@ class FilmStrip(QFrame):
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._make_one)
-        hub.scene_changed.connect(self.show_scene)
-        self.show_scene(hub.scene)
 
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's pictures."""

@@ -23,7 +23,7 @@ _HEADERS = ("concept", "n", "p(node|x)")
 Index = QModelIndex | QPersistentModelIndex
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False, slots=True)
 class _Item:
     """A place of a node in the unfolded graph. What hangs below is made when it's first asked for."""
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import qVersion
 
 from calm_gui import __version__
 
-__all__ = ["log_path", "start_log"]
+__all__ = ["log_path", "log_versions", "start_log"]
 
 _MOST_BYTES = 1_000_000
 """A log larger than this is put aside at the next start; the one that was put aside before is lost."""
@@ -34,6 +34,10 @@ def start_log() -> None:
     logger = logging.getLogger("calm_gui")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
-    logger.info(
+
+
+def log_versions() -> None:
+    """Write down what the program runs on; finding that out takes longer than the start can spare."""
+    logging.getLogger("calm_gui").info(
         "calm-gui %s, Python %s, Qt %s, %s", __version__, platform.python_version(), qVersion(), platform.platform()
     )

@@ -1,10 +1,11 @@
 """The window: lays out the panels, and wires commands to the workspace."""
 
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, Qt
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -34,7 +35,6 @@ from calm_gui.qt.commands import TOOL_BAR, window_commands
 from calm_gui.qt.cursor_line import cursor_text
 from calm_gui.qt.elided_label import ElidedLabel
 from calm_gui.qt.file_actions import FileActions
-from calm_gui.qt.film_strip import FilmStrip
 from calm_gui.qt.hierarchy_strip import HierarchyStrip
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import application_icon, icon
@@ -50,6 +50,7 @@ from calm_gui.session.scene import Scene, chosen_cells
 from calm_gui.session.state import MAX_PANES
 
 if TYPE_CHECKING:
+    from calm_gui.qt.film_strip import FilmStrip
     from calm_gui.qt.region_panel import RegionPanel
 
 __all__ = ["MainWindow"]
@@ -81,7 +82,6 @@ class MainWindow(QMainWindow):
         self.view = ViewPanel(hub)
         self.strip = HierarchyStrip(hub)
         self.ledger = LedgerBar(hub)
-        self.film = FilmStrip(hub)
         self.messages = MessageBar()
         self._lay_out()
         self.actions_by_name = add_menus(self, window_commands(self))
@@ -103,12 +103,12 @@ class MainWindow(QMainWindow):
 
     def _lay_out(self) -> None:
         middle = QWidget()
-        column = QVBoxLayout(middle)
+        self._middle = column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self.messages)
         column.addWidget(self.panes, 1)
-        for below in (self.strip, self.ledger, self.film):
+        for below in (self.strip, self.ledger):
             column.addWidget(below)
         self.side = QTabWidget()
         self.side.setDocumentMode(True)
@@ -142,7 +142,18 @@ class MainWindow(QMainWindow):
 
         panel = RegionPanel(self.hub)
         self._regions_place.addWidget(panel)
+        for before, after in pairwise((self.side.tabBar(), *panel.in_tab_order)):
+            self.setTabOrder(before, after)
         return panel
+
+    @cached_property
+    def film(self) -> "FilmStrip":
+        """The film strip, made when there is a second picture."""
+        from calm_gui.qt.film_strip import FilmStrip
+
+        strip = FilmStrip(self.hub)
+        self._middle.addWidget(strip)
+        return strip
 
     def _on_side(self, _: int) -> None:
         if self.side.currentWidget() is self._regions_page:
@@ -178,6 +189,8 @@ class MainWindow(QMainWindow):
             parts.append(f"explained in {self.workspace.forward_ms:.0f} ms")
         self._device.setText(" · ".join(parts))
         store, state, shown = self.workspace.store, scene.state, scene.active.shown
+        if len(state.pictures) > 1 or "film" in vars(self):
+            self.film.show_scene(scene)
         for name, on in (
             ("undo", store.can_undo),
             ("redo", store.can_redo),
@@ -356,7 +369,7 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = [QUrl(url).toLocalFile() for url in event.mimeData().urls()]
+        paths = [url.toLocalFile() for url in event.mimeData().urls()]
         self.files.open([path for path in paths if path])
 
     def closeEvent(self, event: QCloseEvent) -> None:

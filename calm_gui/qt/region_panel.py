@@ -86,6 +86,11 @@ class RegionPanel(QFrame):
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
+    @property
+    def in_tab_order(self) -> tuple[QWidget, ...]:
+        """What the Tab key goes to, from first to last."""
+        return (self.regions, *self._buttons, self.table)
+
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's regions."""
         names = [shape.name for shape, _ in scene.regions]

@@ -92,6 +92,7 @@ class ViewPanel(QScrollArea):
 
         legend = WinnerLegend(self._hub)
         self._legend_place.addWidget(legend)
+        self.setTabOrder(self.winner_depth, legend.groups)
         return legend
 
     def _heading(self, text: str) -> None:
