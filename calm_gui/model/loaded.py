@@ -21,6 +21,7 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
 from calm_gui.model.device import choose_device
 from calm_gui.model.files import sha256_of
+from calm_gui.model.folding import folded
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import is_ours
 from calm_gui.model.naver import as_ours, stated_answers
@@ -57,6 +58,8 @@ class LoadedModel:
     supersets : SupersetTable
     grid : (int, int)
         Rows and columns of the native grid.
+    folded_network : torch.nn.Module
+        What explains: `network` with batch normalisation folded, or `network` where that can't be.
     """
 
     def __init__(
@@ -69,7 +72,10 @@ class LoadedModel:
         presenter: Presenter | None = None,
         path: Path | None = None,
     ) -> None:
-        self.network = network.eval().requires_grad_(False).to(device).to(memory_format=torch.channels_last)
+        network.eval().requires_grad_(False)
+        inference = folded(network)
+        self.network = network.to(device).to(memory_format=torch.channels_last)
+        self.folded_network = inference.to(device).to(memory_format=torch.channels_last)
         self.info = info
         self.device = device
         self.name = name
@@ -100,7 +106,7 @@ class LoadedModel:
         with torch.inference_mode():
             inputs = inputs.to(self.device).contiguous(memory_format=torch.channels_last)
             try:
-                outputs: tuple[Tensor, Tensor | None] = self.network(inputs)
+                outputs: tuple[Tensor, Tensor | None] = self.folded_network(inputs)
             except torch.OutOfMemoryError as error:
                 raise DeviceMemoryError(
                     f"{self.device} has too little memory for this checkpoint; use the CPU or a smaller batch"

@@ -184,14 +184,14 @@ def test_a_device_without_memory_hands_over_to_the_cpu(
 ) -> None:
     workspace = window.workspace
     model = workspace.models[workspace.state.selection.checkpoint]
-    forward, faults = model.network.forward, [torch.OutOfMemoryError("CUDA out of memory")]
+    forward, faults = model.folded_network.forward, [torch.OutOfMemoryError("CUDA out of memory")]
 
     def short_of_memory(pictures: torch.Tensor) -> object:
         if faults:
             raise faults.pop()
         return forward(pictures)
 
-    monkeypatch.setattr(model.network, "forward", short_of_memory)
+    monkeypatch.setattr(model.folded_network, "forward", short_of_memory)
     monkeypatch.setattr(workspace, "device", "auto")
     workspace.open_pictures([sample_pictures()[4]])
     settle()
@@ -206,7 +206,7 @@ def test_a_worker_that_raises_is_one_sentence_and_the_next_picture_works(
     workspace = window.workspace
     model = workspace.models[workspace.state.selection.checkpoint]
     with monkeypatch.context() as patch:
-        patch.setattr(model.network, "forward", lambda _: 1 / 0)
+        patch.setattr(model.folded_network, "forward", lambda _: 1 / 0)
         workspace.open_pictures([sample_pictures()[5]])
         settle()
         assert "unexpected" in window.messages.text.text() and "ZeroDivisionError" in window.messages.text.text()
@@ -222,7 +222,7 @@ def test_too_little_memory_is_said(
         raise MemoryError
 
     model = window.workspace.models[window.workspace.state.selection.checkpoint]
-    monkeypatch.setattr(model.network, "forward", full)
+    monkeypatch.setattr(model.folded_network, "forward", full)
     window.workspace.open_pictures([sample_pictures()[7]])
     settle()
     assert "too little memory" in window.messages.text.text()

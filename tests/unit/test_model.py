@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import timm
 import torch
 from safetensors import safe_open
 from tiny_checkpoint import write_tiny_checkpoint
@@ -13,6 +14,7 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.errors import CheckpointError, DeviceMemoryError, NumericalError
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import build_network, fitted_network, load_weights, read_checkpoint, save_checkpoint
+from calm_gui.model.folding import folded
 from calm_gui.model.info import CheckpointInfo, InputSpec, _plain_text, read_info
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_gui.model.picture import picture_from_array
@@ -75,7 +77,7 @@ def test_a_failure_in_the_middle_of_a_map_leaves_the_model_as_it_was(
 ) -> None:
     before = model.explain(PICTURES[0]).joint
     with monkeypatch.context() as patch:
-        patch.setattr(model.network.head, "forward", lambda _: 1 / 0)
+        patch.setattr(model.folded_network.head, "forward", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             model.explain(PICTURES[0])
     assert not model.network.training
@@ -166,7 +168,7 @@ def test_too_little_memory_on_the_device_is_its_own_error(model: LoadedModel, mo
     def full(_: torch.Tensor) -> torch.Tensor:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(model.network.backbone, "forward", full)
+    monkeypatch.setattr(model.folded_network.backbone, "forward", full)
     with pytest.raises(DeviceMemoryError, match="cpu has too little memory"):
         model.explain(PICTURES[0])
 
@@ -190,3 +192,46 @@ def test_metadata_read_without_the_library_is_the_librarys(tiny: Path, tmp_path:
         assert _plain_text(odd) is None
         with pytest.raises(CheckpointError, match="can't be read as safetensors"):
             read_info(odd)
+
+
+class Odd(nn.Module):
+    """Normalises what it doesn't convolve, though the two are registered one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+        nn.init.constant_(self.norm.running_mean, 0.5)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        return self.convolution(self.norm(pictures).relu())
+
+
+def with_statistics(network: nn.Module) -> nn.Module:
+    """Let batch normalisations have seen something: fresh ones change nothing."""
+    with torch.inference_mode():
+        for _ in range(3):
+            network.train()(torch.randn(4, 3, 64, 64) * 2 + 1)
+    return network.eval()
+
+
+@pytest.mark.parametrize("name", ["resnet18", "tf_efficientnet_lite0", "densenet121"])
+def test_folding_keeps_what_the_network_gives(name: str) -> None:
+    torch.manual_seed(0)
+    backbone = timm.create_model(name, num_classes=0, global_pool="")
+    network = with_statistics(HeadNetwork(backbone, CalmHead(backbone.num_features, 5)))
+    before = {key: tensor.clone() for key, tensor in network.state_dict().items()}
+    faster = folded(network)
+    left = [module for module in faster.modules() if isinstance(module, nn.BatchNorm2d)]
+    assert bool(left) == (name == "densenet121")  # where half of them come before the convolution
+    pictures = torch.randn(2, 3, 96, 96)
+    with torch.inference_mode():
+        for plain, fast in zip(network(pictures), faster(pictures), strict=True):
+            assert torch.allclose(plain, fast, rtol=1e-3, atol=1e-4 * float(plain.abs().max()))
+    assert all(torch.equal(before[key], tensor) for key, tensor in network.state_dict().items())
+    assert faster.head.class_branch.weight is network.head.class_branch.weight
+
+
+@pytest.mark.parametrize("backbone", [Odd(), nn.Conv2d(3, 3, 1), nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())])
+def test_what_cannot_be_folded_stays(backbone: nn.Module) -> None:
+    network = with_statistics(HeadNetwork(backbone, CalmHead(3, 5)))
+    assert folded(network) is network
