@@ -137,6 +137,13 @@ class ClassSet:
     def __sub__(self, other: ClassSet) -> ClassSet:
         return ClassSet.of_valid(self._indices - other._indices)
 
+    def __xor__(self, other: ClassSet) -> ClassSet:
+        return ClassSet.of_valid(self._indices ^ other._indices)
+
+    def isdisjoint(self, other: ClassSet) -> bool:
+        """Whether no class is in both sets."""
+        return self._indices.isdisjoint(other._indices)
+
     def __le__(self, other: ClassSet) -> bool:
         return self._indices <= other._indices
 

@@ -146,10 +146,11 @@ class HierarchyModel(QAbstractItemModel):
 
     def tick_anew(self, target: ClassSet, rows: list[QModelIndex]) -> list[QModelIndex]:
         """Take another target; returns those of some rows whose tick has changed, for views to repaint."""
-        nodes = [row.internalPointer().node for row in rows]
-        before = [self._tick(node) for node in nodes]
+        changed = self.target ^ target
+        touched = [(row, node) for row in rows if not (node := row.internalPointer().node).classes.isdisjoint(changed)]
+        before = [self._tick(node) for _, node in touched]
         self.target, self._ticks = target, {}
-        return [row for row, node, tick in zip(rows, nodes, before, strict=True) if self._tick(node) is not tick]
+        return [row for (row, node), tick in zip(touched, before, strict=True) if self._tick(node) is not tick]
 
     def search(self, text: str) -> int:
         """Show only nodes whose name, synonym, wnid, description or class index match, and what is above and below.

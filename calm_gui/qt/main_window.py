@@ -50,6 +50,7 @@ from calm_gui.session.scene import Scene, chosen_cells
 from calm_gui.session.state import MAX_PANES
 
 if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
     from calm_gui.qt.film_strip import FilmStrip
     from calm_gui.qt.region_panel import RegionPanel
 
@@ -84,6 +85,7 @@ class MainWindow(QMainWindow):
         self.ledger = LedgerBar(hub)
         self.messages = MessageBar()
         self._lay_out()
+        self._opened: tuple[object, ...] = ()
         self.actions_by_name = add_menus(self, window_commands(self))
         add_recent_menus(self, settings, self.files.open)
         apply_shortcuts(self.actions_by_name, settings)
@@ -179,34 +181,47 @@ class MainWindow(QMainWindow):
     # State down
 
     def _show_scene(self, scene: Scene) -> None:
-        picture = scene.state.picture
-        checkpoint = Path(scene.state.selection.checkpoint).stem
+        state, shown = scene.state, scene.active.shown
+        model = self.workspace.models.get(state.selection.checkpoint)
+        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.forward_ms)
+        opened = (state.pictures, state.current, state.selection.checkpoint, *known)
+        if opened != self._opened:  # most changes are to what is chosen
+            self._opened = opened
+            self._show_what_is_open(scene, model)
+        if len(state.pictures) > 1 or "film" in vars(self):
+            self.film.show_scene(scene)
+        self._enable(
+            undo=self.workspace.store.can_undo,
+            redo=self.workspace.store.can_redo,
+            numbers=isinstance(shown, Map),
+            values=isinstance(shown, Map),
+            copy_boxes=isinstance(shown, Map) and state.view.threshold.kind != "none",
+            clear_regions=bool(state.regions_here()),
+            close_pane=len(state.panes) > 1,
+            add_pane=len(state.panes) < MAX_PANES,
+        )
+
+    def _show_what_is_open(self, scene: Scene, model: "LoadedModel | None") -> None:
+        state, picture = scene.state, scene.state.picture
+        checkpoint = Path(state.selection.checkpoint).stem
         self.setWindowTitle(f"{Path(picture).name} — {checkpoint} — calm-gui" if picture else "calm-gui")
         parts = [checkpoint]
-        if model := self.workspace.models.get(scene.state.selection.checkpoint):
+        if model is not None:
             parts.append(str(model.device))
         if self.workspace.forward_ms is not None:
             parts.append(f"explained in {self.workspace.forward_ms:.0f} ms")
         self._device.setText(" · ".join(parts))
-        store, state, shown = self.workspace.store, scene.state, scene.active.shown
-        if len(state.pictures) > 1 or "film" in vars(self):
-            self.film.show_scene(scene)
-        for name, on in (
-            ("undo", store.can_undo),
-            ("redo", store.can_redo),
-            ("previous", state.current > 0),
-            ("next", 0 <= state.current < len(state.pictures) - 1),
-            ("export", scene.explanation is not None),
-            ("numbers", isinstance(shown, Map)),
-            ("values", isinstance(shown, Map)),
-            ("copy_boxes", isinstance(shown, Map) and state.view.threshold.kind != "none"),
-            ("clear_regions", bool(state.regions_here())),
-            ("close_pane", len(state.panes) > 1),
-            ("add_pane", len(state.panes) < MAX_PANES),
-            ("annotate", scene.hierarchy is not None),
-            ("save_hierarchy", scene.hierarchy is not None),
-            ("show_truth", bool(picture) and self.workspace.true_class(picture or "") is not None),
-        ):
+        self._enable(
+            previous=state.current > 0,
+            next=0 <= state.current < len(state.pictures) - 1,
+            export=scene.explanation is not None,
+            annotate=scene.hierarchy is not None,
+            save_hierarchy=scene.hierarchy is not None,
+            show_truth=picture is not None and self.workspace.true_class(picture) is not None,
+        )
+
+    def _enable(self, **possible: bool) -> None:
+        for name, on in possible.items():
             self.actions_by_name[name].setEnabled(on)
 
     def _resting(self) -> str:

@@ -82,6 +82,7 @@ class ViewPanel(QScrollArea):
         self._add_threshold()
         self._layout.addStretch(1)
         self.setWidget(content)
+        self._told: tuple[object, ...] = ()
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
@@ -205,7 +206,14 @@ class ViewPanel(QScrollArea):
 
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's active reading and view."""
+        if self._legend_place.count() or isinstance(scene.active.shown, WinnerMap):
+            self.legend.show_scene(scene)
         view, pane = scene.state.view, scene.active.pane
+        cam = isinstance(scene.active.explanation, CamExplanation)
+        scale = scene.active.scale if view.threshold.kind == "value" else None
+        if (view, pane, cam, scale, scene.hierarchy) == self._told:
+            return  # another class was chosen, or another picture
+        self._told = (view, pane, cam, scale, scene.hierarchy)
         controls: tuple[QObject, ...] = (
             self.winner_depth,
             self.opacity,
@@ -214,7 +222,7 @@ class ViewPanel(QScrollArea):
             *self.flags.values(),
         )
         blockers = [QSignalBlocker(widget) for widget in controls]
-        cam, method = isinstance(scene.active.explanation, CamExplanation), pane.reading.startswith(METHOD)
+        method = pane.reading.startswith(METHOD)
         # Whatever reading the pane is set to, CAM has its one map.
         shown = "attribution" if cam and not method and pane.reading != "picture" else pane.reading
         self.readings.setExclusive(False)  # a method is none of them
@@ -229,8 +237,6 @@ class ViewPanel(QScrollArea):
         self.winner_depth.setVisible(shown == "winner")
         self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
         self.winner_depth.setValue(view.depth)
-        if self._legend_place.count() or isinstance(scene.active.shown, WinnerMap):
-            self.legend.show_scene(scene)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)
