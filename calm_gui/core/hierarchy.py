@@ -277,22 +277,22 @@ class SupersetTable:
 
     def __init__(self, hierarchy: Hierarchy | None, keys: Iterable[str] = ()) -> None:
         self.keys = frozenset(keys) & frozenset(hierarchy or ())
-        self._node_of: dict[int, Node] = {}
-        if hierarchy is None:
-            return
-        for key in hierarchy:
-            index = hierarchy[key].class_index
-            if index is not None and (node := _nearest_at_or_above(hierarchy, key, self.keys)):
-                self._node_of[index] = node
+        self._hierarchy = hierarchy
+        self._node_of: dict[int, Node | None] = {}
 
     def __getitem__(self, index: int) -> ClassSet:
         """The superset of class `index`; the class alone where none is listed."""
-        node = self._node_of.get(index)
+        node = self.node(index)
         return node.classes if node else ClassSet([index])
 
     def node(self, index: int) -> Node | None:
         """The listed node whose classes are the superset of class `index`, or None."""
-        return self._node_of.get(index)
+        if index not in self._node_of:
+            key = self._hierarchy.by_class.get(index) if self._hierarchy else None
+            self._node_of[index] = (
+                _nearest_at_or_above(self._hierarchy, key, self.keys) if self._hierarchy and key else None
+            )
+        return self._node_of[index]
 
 
 def _nearest_at_or_above(hierarchy: Hierarchy, start: str, keys: frozenset[str]) -> Node | None:

@@ -62,9 +62,23 @@ def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: st
     except Exception as error:  # timm's networks refuse strides and sizes with any type of error
         raise CheckpointError(f"{name} describes a network that can't be built ({info.backbone}: {error})") from error
     _check_fit(shape, tensors, name)
-    network = build_network(info)
+    if _is_all_in_state(shape):  # random weights, about to be replaced, take longer than the file's
+        network = shape.to_empty(device="cpu")
+        for key, tensor in network.state_dict().items():
+            if key not in tensors:
+                tensor.zero_()
+    else:
+        network = build_network(info)
     load_weights(network, tensors, name)
     return network
+
+
+def _is_all_in_state(network: HeadNetwork) -> bool:
+    """Whether a network has no tensors but those of its state."""
+    return not any(
+        module._non_persistent_buffers_set or any(isinstance(value, Tensor) for value in vars(module).values())
+        for module in network.modules()
+    )
 
 
 def save_checkpoint(
