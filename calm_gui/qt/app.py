@@ -55,7 +55,6 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
 def _load(path: str, device: str, progress: Callable[[str], None], answers: Answers) -> "LoadedModel":
     """Load a checkpoint; the first call imports torch, which is why it runs on the worker."""
     progress("starting torch")
-    first = "torch" not in sys.modules
     import torch
 
     from calm_gui.model.device import describe_device
@@ -63,7 +62,7 @@ def _load(path: str, device: str, progress: Callable[[str], None], answers: Answ
     from calm_gui.render import PRESENTER
 
     model = load_remembering(path, device, PRESENTER, progress, answers)
-    if first:
+    if not gc.get_freeze_count():
         gc.freeze()  # torch's half a million objects live on; looking through them at a click takes a tenth of a second
     _log.info("loaded %s with torch %s on %s", Path(path).name, torch.__version__, describe_device(model.device))
     return model
