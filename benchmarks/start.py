@@ -76,7 +76,7 @@ def _resident(code: str) -> float:
     return float(ran.stdout.split()[-1]) / 1024
 
 
-def start_rows(repeat: int = 5) -> list[Row]:
+def start_rows(repeat: int = 9) -> list[Row]:
     """First frame, first explanation, resident memory.
 
     Our bytecode is written first, as pip writes it for the libraries that ours is measured against.

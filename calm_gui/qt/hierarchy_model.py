@@ -82,6 +82,7 @@ class HierarchyModel(QAbstractItemModel):
         self._above_hits: frozenset[str] = frozenset()
         self._sorting = (NAME, False)
         self.folded = True
+        self._brief = False
 
     @property
     def hierarchy(self) -> Hierarchy | None:
@@ -267,8 +268,14 @@ class HierarchyModel(QAbstractItemModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _HEADERS[section]
+            return "p" if self._brief and section == PROBABILITY else _HEADERS[section]
         return None
+
+    def set_brief(self, brief: bool) -> None:
+        """Whether the probabilities' heading is a letter alone, for want of room."""
+        if brief != self._brief:
+            self._brief = brief
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, PROBABILITY, PROBABILITY)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():

@@ -13,8 +13,10 @@ from calm_gui.session.scene import Scene
 __all__ = ["HierarchyView"]
 
 _EXPAND_HITS_UP_TO = 150
-_BARS_FROM = 300
-"""Width in pixels below which bars give some of theirs to the names."""
+_WIDTHS = ((300, 88, 8), (240, 70, 8), (0, 50, 5))
+"""From which width on, how wide the probabilities are (at last without bars), and by how much rows are indented."""
+
+_ARROW = 8
 
 
 class HierarchyView(QTreeView):
@@ -50,7 +52,6 @@ class HierarchyView(QTreeView):
         self.setAllColumnsShowFocus(True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setIndentation(8)
         self.setSortingEnabled(True)
         self.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
         self.setExpandsOnDoubleClick(False)
@@ -129,7 +130,10 @@ class HierarchyView(QTreeView):
             )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.header().resizeSection(PROBABILITY, 88 if self.width() >= _BARS_FROM else 70)
+        _, probability, indentation = next(widths for widths in _WIDTHS if self.width() >= widths[0])
+        self.header().resizeSection(PROBABILITY, probability)
+        self.nodes.set_brief(probability < 60)
+        self.setIndentation(indentation)
         super().resizeEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -173,7 +177,7 @@ class HierarchyView(QTreeView):
         current = self.selectionModel().isSelected(index)
         if current or self._under_mouse.holds(index):
             self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
-        arrow = QRect(name.left() - self.indentation(), top, self.indentation(), height)
+        arrow = QRect(name.left() - _ARROW, top, _ARROW, height)
         if row.has_children and arrow.right() <= name.right():
             self._rows.branch(painter, arrow, self.isExpanded(index))
         self._rows.name(painter, name, row.name, row.tick)

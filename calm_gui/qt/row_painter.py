@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QWidget
 
 from calm_gui.qt.theme import current_theme
 
-__all__ = ["RowPainter", "probability_text", "tick_box"]
+__all__ = ["RowPainter", "name_area", "probability_text", "tick_box"]
 
 _WIDEST_NUMBER = "0.0000"
 _TICK = 14
 """Side of a tick box, with its border, in the style sheet."""
 
+_LEAST_BAR = 6
 _CURRENT_ALPHA = 45
 _TICK_LEFT = 3
 _NAME_LEFT = 23
@@ -41,6 +42,11 @@ def probability_text(p: float) -> str:
 def tick_box(area: QRect) -> QRect:
     """Where the tick stands in the area of a name."""
     return QRect(area.left() + _TICK_LEFT, area.top() + (area.height() - _TICK) // 2, _TICK, _TICK)
+
+
+def name_area(area: QRect) -> QRect:
+    """Where the text stands in the area of a name; empty where there is no room."""
+    return area.adjusted(_NAME_LEFT, 0, 0, 0)
 
 
 class RowPainter:
@@ -68,15 +74,11 @@ class RowPainter:
         if box.right() > area.right():
             return
         painter.drawPixmap(box.topLeft(), self._tick(tick))
-        left = area.left() + _NAME_LEFT
-        metrics = painter.fontMetrics()
-        room = max(0, area.right() + 1 - left)
-        painter.setPen(QColor(current_theme().text))
-        painter.drawText(
-            QRect(left, area.top(), room, area.height()),
-            _MIDDLE_LEFT,
-            metrics.elidedText(text, Qt.TextElideMode.ElideRight, room),
-        )
+        place = name_area(area)
+        if place.width() > 0:
+            painter.setPen(QColor(current_theme().text))
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, _MIDDLE_LEFT, shown)
 
     def number(self, painter: QPainter, area: QRect, text: str) -> None:
         """Paint a number at the right."""
@@ -84,21 +86,22 @@ class RowPainter:
         painter.drawText(area, _MIDDLE_RIGHT, text)
 
     def probability(self, painter: QPainter, area: QRect, p: float | None) -> None:
-        """Paint a probability as a bar with its number beside it."""
+        """Paint a probability as a bar with its number beside it, or as the number where there is no more room."""
         if p is None:
             return
         theme = current_theme()
         width = painter.fontMetrics().horizontalAdvance(_WIDEST_NUMBER)
         place = QRectF(area).adjusted(2, 0, -6, 0)
         bar = QRectF(place.left(), place.center().y() - 4, max(0.0, place.width() - width - 6), 8)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.bar))
-        painter.drawRoundedRect(bar, 3, 3)
-        if p > 0:
-            painter.setBrush(QColor(theme.accent))
-            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(2.0, bar.width() * min(p, 1.0)), 8), 3, 3)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        if bar.width() > _LEAST_BAR:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.bar))
+            painter.drawRoundedRect(bar, 3, 3)
+            if p > 0:
+                painter.setBrush(QColor(theme.accent))
+                painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(2.0, bar.width() * min(p, 1.0)), 8), 3, 3)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QColor(theme.text))
         painter.drawText(place, _MIDDLE_RIGHT, probability_text(p))
 

@@ -13,7 +13,7 @@ from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
 from calm_gui.qt.hierarchy_view import HierarchyView
 from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.row_painter import tick_box
+from calm_gui.qt.row_painter import name_area, tick_box
 from calm_gui.session.expression import Expression, class_key
 from tests.qt.painted import Painted
 
@@ -276,11 +276,31 @@ def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -
     window.classes.tabs.setCurrentWidget(window.classes.tree)
 
 
+def test_the_narrowest_window_shows_names_of_deep_rows_and_whole_numbers(window: MainWindow) -> None:
+    view = window.classes.tree
+    window.resize(740, 560)
+    view.reveal(AFGHAN)
+    QApplication.processEvents()
+    try:
+        index = view.currentIndex()
+        assert name_area(view.visualRect(index.siblingAtColumn(NAME))).width() >= 24
+        room = view.header().sectionSize(PROBABILITY)
+        assert room >= view.fontMetrics().horizontalAdvance("0.357") + 8
+        heading = view.nodes.headerData(PROBABILITY, Qt.Orientation.Horizontal)
+        assert view.fontMetrics().horizontalAdvance(heading) + 8 <= room
+    finally:
+        window.resize(1280, 820)
+    QApplication.processEvents()
+    assert view.nodes.headerData(PROBABILITY, Qt.Orientation.Horizontal) == "p(node|x)"
+
+
 def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> None:
     view = window.classes.tree
     view.set_folded(False)
     view.reveal("n02095889")  # Sealyham terrier, eighteen steps below the root
     window.resize(740, 700)
+    size, widest = view.header().sectionSize(SIZE), view.header().sectionSize(NAME) - 60
+    view.header().resizeSection(SIZE, size + widest)
     QTest.qWait(50)
     index = view.currentIndex()
     name, number = view.visualRect(index), view.visualRect(index.siblingAtColumn(SIZE))
@@ -288,6 +308,7 @@ def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> N
     image = view.viewport().grab().toImage()
     row = {image.pixelColor(x, number.center().y() - 6).name() for x in range(number.left() - 20, number.right())}
     assert len(row) == 1  # above the number, a tick box's frame would be seen
+    view.header().resizeSection(SIZE, size)
     window.resize(1280, 820)
     view.set_folded(True)
 
