@@ -271,6 +271,11 @@ class _Classified:
         """p(y|x), (C,)."""
         raise NotImplementedError
 
+    def give_hierarchy(self, hierarchy: Hierarchy | None, supersets: SupersetTable) -> None:
+        """Speak of other groups of the same classes from now on."""
+        self.hierarchy, self.supersets = hierarchy, supersets
+        self.__dict__.pop("node_probabilities", None)
+
     @cached_property
     def node_probabilities(self) -> dict[str, float]:
         """p(node|x) of every node of the hierarchy; empty without one."""

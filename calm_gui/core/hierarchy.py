@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
+_DEEPEST = 200
+"""Steps from a root; WordNet has 19. What follows paths calls itself once for each step."""
+
 __all__ = ["Hierarchy", "Node", "SupersetTable"]
 
 
@@ -69,7 +72,7 @@ class Hierarchy(Mapping[str, Node]):
     Raises
     ------
     HierarchyError
-        For a cycle (named), an unknown parent, a class index out of range or given to two nodes.
+        For a cycle (named), an unknown parent, a class index out of range or given to two nodes, or too many levels.
     """
 
     def __init__(self, nodes: Mapping[str, Mapping[str, Any]], n_classes: int) -> None:
@@ -86,6 +89,8 @@ class Hierarchy(Mapping[str, Node]):
         self._depth: dict[str, int] = {}
         for key in order:
             self._depth[key] = 1 + max([self._depth[parent] for parent in self._parents[key]], default=-1)
+        if self._depth and max(self._depth.values()) > _DEEPEST:
+            raise HierarchyError(f"the hierarchy is {max(self._depth.values())} steps deep; {_DEEPEST} are the most")
         self._below: dict[str, frozenset[int]] = {}
         for key in reversed(order):
             sets = [self._below[child] for child in self._children[key]]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any, Literal, get_args
 
 from calm_gui.core.classes import ClassInfo, ClassTable
@@ -13,6 +14,9 @@ from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
 
 __all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "is_ours", "read_info"]
+
+_MOST_HEADER = 100_000_000
+"""Bytes; safetensors reads no more either."""
 
 FORMAT = 1
 """Version of the metadata that this program writes, and the newest that it reads."""
@@ -217,6 +221,8 @@ def read_info(path: str | Path) -> CheckpointInfo:
         status = path.stat()
     except OSError as error:
         raise CheckpointError(f"there is no file {path}") from error
+    if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):  # a pipe or a device would block
+        raise CheckpointError(f"{path.name} can't be read as safetensors: it isn't a file")
     return _read_info(path, status.st_mtime_ns, status.st_size)
 
 
@@ -238,20 +244,19 @@ def _plain_text(path: Path) -> str | None:
     The header is eight bytes that give the length of the JSON behind them (https://github.com/huggingface/safetensors).
     The library imports NumPy to read it, which the window's first frame would wait for (docs/decisions/0014).
     """
-    if not path.is_file():  # a pipe or a device would block
-        return None
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            if length > size - 8:
+            if length > min(size - 8, _MOST_HEADER):
                 return None
-            header = json.loads(file.read(length))
-        text = header.pop("__metadata__")["calm"]
+            header = json.loads(file.read(length).decode())
+        metadata = header.pop("__metadata__")
         end = max(tensor["data_offsets"][1] for tensor in header.values())
+        is_whole = 8 + length + end == size
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError, IndexError):
         return None
-    return text if isinstance(text, str) and 8 + length + end == size else None
+    return metadata.get("calm") if is_whole and all(isinstance(value, str) for value in metadata.values()) else None
 
 
 def _library_metadata(path: Path) -> dict[str, str]:

@@ -104,6 +104,11 @@ class FilmStrip(QFrame):
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._make_one)
 
+    @property
+    def in_tab_order(self) -> tuple[QWidget, ...]:
+        """What the Tab key goes to, from first to last."""
+        return (self.list, self.filter)
+
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's pictures."""
         pictures = scene.state.pictures

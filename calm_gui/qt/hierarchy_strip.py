@@ -198,6 +198,11 @@ class HierarchyStrip(QFrame):
         hub.scene_changed.connect(self.show_scene)
         self.show_scene(hub.scene)
 
+    @property
+    def in_tab_order(self) -> tuple[QWidget, ...]:
+        """What the Tab key goes to, from first to last."""
+        return (self._plotted, self._own, self.row)
+
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
         if self.isHidden():

@@ -2,6 +2,7 @@
 
 import logging
 import platform
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -25,8 +26,9 @@ def start_log() -> None:
     handler: logging.Handler
     try:
         log_path().parent.mkdir(parents=True, exist_ok=True)
-        if log_path().exists() and log_path().stat().st_size > _MOST_BYTES:
-            log_path().replace(log_path().with_suffix(".log.1"))
+        with suppress(OSError):  # then it goes on growing
+            if log_path().stat().st_size > _MOST_BYTES:
+                log_path().replace(log_path().with_suffix(".log.1"))
         handler = logging.FileHandler(log_path(), encoding="utf-8")
     except OSError:
         handler = logging.NullHandler()  # a program that can't log can still explain

@@ -155,6 +155,8 @@ class MainWindow(QMainWindow):
 
         strip = FilmStrip(self.hub)
         self._middle.addWidget(strip)
+        for before, after in pairwise((*self.strip.in_tab_order, *strip.in_tab_order)):
+            self.setTabOrder(before, after)
         return strip
 
     def _on_side(self, _: int) -> None:

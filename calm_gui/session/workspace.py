@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
 from calm_gui.core.hierarchy import Hierarchy
-from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
+from calm_gui.errors import CalmError, CheckpointError, ClassLookupError, DeviceMemoryError, PictureError
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
 from calm_gui.render.naming import counted
-from calm_gui.session.expression import Expression, Term, class_key, shortest_expression
+from calm_gui.session.expression import Expression, Term, class_key, evaluate, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.scene import Scene
@@ -116,6 +116,7 @@ class Workspace:
         self.truth = GroundTruth()
         self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
+        self._own_hierarchies: dict[str, tuple[Hierarchy | None, tuple[str, ...]]] = {}
         self._fresh: tuple[str, LoadedModel] | None = None  # the worker's, until the window has heard of it
         self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
         self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
@@ -198,6 +199,9 @@ class Workspace:
             listener(sentence)
 
     def _on_state(self, old: State, new: State) -> None:
+        if new.selection is not old.selection and (known := self._known(new.selection)) != new.selection:
+            self.store.update(undoable=False, selection=known)  # undo may lead to groups of a hierarchy that is gone
+            return
         self._changed()
         if new.current != old.current or new.pictures != old.pictures:
             # What failed while computing ahead is tried again, and told, once it is looked at.
@@ -249,6 +253,7 @@ class Workspace:
     def open_checkpoint(self, path: str | Path, **answers: Any) -> None:
         """Explain with another checkpoint from now on; a failure leaves the one at hand as it was.
 
+        The one at hand is read anew, and has its own hierarchy again. Others keep the one that they were given here.
         `answers` are the attributes of `calm_gui.model.answers.Answers` for a file that doesn't say what it is.
         """
         key = _key_of(path)
@@ -259,6 +264,9 @@ class Workspace:
 
         def done(model: "LoadedModel") -> None:
             self._loading = None
+            if key == self.state.selection.checkpoint and key in self._own_hierarchies:
+                del self._own_hierarchies[key]
+                self._forget_explanations(key)
             self._keep_model(key, model)
             self.failures = {pair: why for pair, why in self.failures.items() if pair[1] != key}
             selection = self._translated(key)
@@ -333,6 +341,24 @@ class Workspace:
 
         old = self.state.selection
         return Selection(checkpoint, translate(old.target, "@predicted"), translate(old.contrast, "@runner-up"))
+
+    def _known(self, selection: Selection) -> Selection:
+        """A selection with its first guesses in the place of sets whose names mean nothing to its checkpoint now."""
+        info = self.infos.get(selection.checkpoint)
+        if info is None:
+            return selection
+
+        def known(expression: Expression, default: str) -> Expression:
+            named = Expression(tuple(term for term in expression.terms if not term.key.startswith("@")))
+            try:
+                evaluate(named, info.classes, info.hierarchy)
+            except ClassLookupError:
+                return Expression.of(default)
+            return expression
+
+        return selection._replace(
+            target=known(selection.target, "@predicted"), contrast=known(selection.contrast, "@runner-up")
+        )
 
     def _read_info(self, checkpoint: str) -> None:
         try:
@@ -515,11 +541,23 @@ class Workspace:
         return fresh[1]
 
     def _keep_model(self, key: str, model: "LoadedModel") -> None:
+        if own := self._own_hierarchies.get(key):
+            hierarchy, supersets = own
+            model.info = replace(model.info, hierarchy=hierarchy, supersets=supersets)
+            model.hierarchy, model.supersets = hierarchy, model.info.superset_table
         self.models[key] = model
         self.infos[key] = model.info
         self._fresh = None
 
+    def _forget_explanations(self, checkpoint: str) -> None:
+        for pair in [pair for pair in self._explanations if pair[1] == checkpoint]:
+            del self._explanations[pair]
+        self._maps.clear()
+
     def _keep_explanation(self, pair: tuple[str, str], explanation: AnyExplanation) -> None:
+        info = self.infos[pair[1]]
+        if explanation.hierarchy is not info.hierarchy:  # which was changed while the worker explained
+            explanation.give_hierarchy(info.hierarchy, info.superset_table)
         if pair in self._explanations:
             self._maps.clear()  # its keys name the explanation that goes
         self._explanations[pair] = explanation
@@ -695,13 +733,11 @@ class Workspace:
         info = self.infos.get(key)
         if info is None:
             return
-        info = replace(info, hierarchy=hierarchy, supersets=supersets)
-        self.infos[key] = info
+        self._own_hierarchies[key] = hierarchy, supersets
+        self.infos[key] = replace(info, hierarchy=hierarchy, supersets=supersets)
         if model := self.models.get(key):
-            model.info, model.hierarchy, model.supersets = info, hierarchy, info.superset_table
-        for pair in [pair for pair in self._explanations if pair[1] == key]:
-            del self._explanations[pair]
-        self._maps.clear()
+            self._keep_model(key, model)
+        self._forget_explanations(key)
         self.store.update(selection=self._translated(key))
         self._changed()
         self.compute()

@@ -33,6 +33,16 @@ def shared_window(qapp: object) -> Iterator[MainWindow]:
 
 
 @pytest.fixture
+def own_window(qapp: object, qtbot: QtBot) -> MainWindow:
+    """A window that no other test sees, without pictures."""
+    window = build_window("demo", "cpu", Settings(None))
+    qtbot.addWidget(window)
+    window.resize(1440, 900)
+    window.show()
+    return window
+
+
+@pytest.fixture
 def settle(shared_window: MainWindow, qtbot: QtBot) -> Settle:
     """Wait until everything that is shown is computed and drawn."""
 

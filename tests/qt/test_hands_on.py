@@ -13,8 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 from pytestqt.qtbot import QtBot
 
-from calm_gui.api import sample_pictures
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
+from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.model import wordnet
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.hierarchy_model import HierarchyModel
@@ -23,6 +24,7 @@ from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.predicted_view import PredictedModel
 from calm_gui.qt.settings import Settings
+from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.state import Pane, RegionShape
 
 
@@ -270,3 +272,64 @@ def test_next_and_previous_go_over_the_pictures_that_the_filter_shows(
     assert not film.found.isVisible()
     window.actions_by_name["next"].trigger()
     assert workspace.state.current == 1
+
+
+def other_hierarchy(classes: ClassTable) -> Hierarchy:
+    """All classes in two halves below one root."""
+    halves = {"left": {"parents": ["top"]}, "right": {"parents": ["top"]}}
+    leaves = {class_key(i, classes): {"parents": [("left", "right")[i % 2]], "class": i} for i in range(len(classes))}
+    return Hierarchy({"top": {}, **halves, **leaves}, len(classes))
+
+
+def test_an_own_hierarchy_stays_with_its_checkpoint_until_that_is_read_anew(
+    own_window: MainWindow, qtbot: QtBot
+) -> None:
+    workspace = own_window.workspace
+    workspace.open_pictures([sample_pictures()[0]])
+    qtbot.waitUntil(lambda: not workspace.busy, timeout=60_000)
+    bundled, own = workspace.scene.hierarchy, other_hierarchy(workspace.scene.classes)
+    workspace.set_hierarchy(own)
+    for name, expected in (("demo-cam", bundled), ("demo", own), ("demo", bundled)):
+        workspace.open_checkpoint(bundled_checkpoints()[name])
+        qtbot.waitUntil(lambda: not workspace.busy, timeout=60_000)
+        scene = workspace.scene
+        assert set(scene.hierarchy or ()) == set(expected or ())
+        assert scene.explanation is not None and scene.explanation.hierarchy is scene.hierarchy
+        assert all(step.node.key in scene.hierarchy for step in scene.strip)
+
+
+def test_a_hierarchy_given_while_a_picture_is_explained_is_that_pictures_too(
+    own_window: MainWindow, qtbot: QtBot
+) -> None:
+    workspace = own_window.workspace
+    workspace.open_pictures([sample_pictures()[0]])
+    own = other_hierarchy(workspace.scene.classes)
+    workspace.set_hierarchy(own)
+    qtbot.waitUntil(lambda: not workspace.busy, timeout=60_000)
+    assert workspace.scene.explanation is not None and workspace.scene.explanation.hierarchy is own
+    assert [step.node.key for step in workspace.scene.strip][-1] == "top"
+
+
+def test_undo_past_a_hierarchy_falls_back_where_it_named_a_group(own_window: MainWindow, qtbot: QtBot) -> None:
+    workspace = own_window.workspace
+    workspace.open_pictures([sample_pictures()[0]])
+    qtbot.waitUntil(lambda: not workspace.busy, timeout=60_000)
+    workspace.set_target(Expression.of("n02084071"))
+    workspace.set_contrast(Expression.of("n02123045"))
+    workspace.set_hierarchy(None)
+    own_window.actions_by_name["undo"].trigger()
+    assert workspace.state.selection.target == Expression.of("@predicted")
+    assert workspace.state.selection.contrast == Expression.of("n02123045")  # a class, which needs no hierarchy
+
+
+def test_tab_goes_from_the_hierarchy_strip_to_the_film_strip_and_on(own_window: MainWindow, qtbot: QtBot) -> None:
+    own_window.workspace.open_pictures(sample_pictures()[:1])
+    own_window.workspace.open_pictures(sample_pictures()[:2])
+    order, widget = [], own_window.strip.row
+    for _ in range(60):
+        order.append(widget)
+        widget = widget.nextInFocusChain()
+        while not (widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisibleTo(own_window)):
+            widget = widget.nextInFocusChain()
+    film = own_window.film
+    assert order[1:4] == [film.list, film.filter, own_window.side]

@@ -10,14 +10,12 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.app import build_window
 from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.pane_grid import titles_of_panes
 from calm_gui.qt.pane_header import PaneHeader
 from calm_gui.qt.region_panel import RegionPanel
-from calm_gui.qt.settings import Settings
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
@@ -36,15 +34,6 @@ HEADERS = [
     (("Attribution — beagle", "beagle"), ("p(A,z|x) · sum 0.357", "sum 0.357")),
     (("Gradient — dog",), ("between its extremes · no probability", "no probability")),
 ]
-
-
-@pytest.fixture
-def own_window(qapp: object, qtbot: QtBot) -> MainWindow:
-    window = build_window("demo", "cpu", Settings(None))
-    qtbot.addWidget(window)
-    window.resize(1440, 900)
-    window.show()
-    return window
 
 
 @pytest.mark.parametrize(("titles", "subtitles"), HEADERS)

@@ -128,6 +128,12 @@ def test_broken_hierarchies_are_refused(nodes, said):
         Hierarchy(nodes, 2)
 
 
+def test_a_hierarchy_too_deep_to_follow_is_refused():
+    chain = {f"k{i:04}": {"parents": [f"k{i - 1:04}"] if i else []} for i in range(1500)}
+    with pytest.raises(HierarchyError, match="1499 steps deep; 200 are the most"):
+        Hierarchy(chain, 3)
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), n=st.integers(1, 14))
 def test_any_acyclic_graph(data, n):

@@ -1,5 +1,8 @@
 """Loaded models: float32 out, evaluation mode, nothing changed by looking, words instead of NaN."""
 
+import json
+import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -178,20 +181,42 @@ def test_metadata_read_without_the_library_is_the_librarys(tiny: Path, tmp_path:
         with safe_open(str(path), framework="numpy") as file:
             assert _plain_text(path) == file.metadata()["calm"]
     whole = tiny.read_bytes()
+    long = (2**40).to_bytes(8, "little") + whole[8:]
+    header = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")])
+    name = next(key for key in header if key != "__metadata__")
+
+    def with_header(**changes: object) -> bytes:
+        text = json.dumps({**header, **changes}).encode()
+        return len(text).to_bytes(8, "little") + text + whole[8 + int.from_bytes(whole[:8], "little") :]
+
     odd = tmp_path / "odd.safetensors"
     for content in (
-        b"",
-        b"\0",
-        whole[:-1],
-        whole + b"\0",
-        whole[:200],
-        b"\xff" * 8 + whole[8:],
-        whole[:8] + b"[" + whole[9:],
+        *(b"", b"\0", whole[:-1], whole + b"\0", whole[:200], long, whole[:8] + b"[" + whole[9:]),
+        *(with_header(**{name: {**header[name], "data_offsets": [0, end]}}) for end in (None, "12", [], {})),
+        with_header(__metadata__={**header["__metadata__"], "number": 3}),
     ):
         odd.write_bytes(content)
         assert _plain_text(odd) is None
         with pytest.raises(CheckpointError, match="can't be read as safetensors"):
             read_info(odd)
+
+
+def test_a_length_that_no_header_has_is_not_read(tmp_path: Path) -> None:
+    large = tmp_path / "large.safetensors"
+    with large.open("wb") as file:
+        file.write((150_000_000).to_bytes(8, "little"))
+        file.truncate(200_000_000)
+    tracemalloc.start()
+    assert _plain_text(large) is None
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    with pytest.raises(CheckpointError, match="it isn't a file"):
+        read_info(tmp_path / "pipe.safetensors")
 
 
 class Odd(nn.Module):
@@ -231,7 +256,21 @@ def test_folding_keeps_what_the_network_gives(name: str) -> None:
     assert faster.head.class_branch.weight is network.head.class_branch.weight
 
 
-@pytest.mark.parametrize("backbone", [Odd(), nn.Conv2d(3, 3, 1), nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())])
+class OfOneSize(nn.Module):
+    """Takes pictures of one size alone, as networks with relative positions do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        torch._assert(pictures.shape[2] == 64, "")
+        return self.norm(self.convolution(pictures))
+
+
+@pytest.mark.parametrize(
+    "backbone", [Odd(), OfOneSize(), nn.Conv2d(3, 3, 1), nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())]
+)
 def test_what_cannot_be_folded_stays(backbone: nn.Module) -> None:
     network = with_statistics(HeadNetwork(backbone, CalmHead(3, 5)))
     assert folded(network) is network
