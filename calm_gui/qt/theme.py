@@ -99,13 +99,13 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
 }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {accent}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}
-QComboBox::down-arrow {{ image: url({icons}/chevron.svg); width: 12px; height: 12px; }}
+QComboBox::down-arrow {{ image: url({icons}/chevron.png); width: 12px; height: 12px; }}
 QComboBox QAbstractItemView {{ background: {panel}; border: 1px solid {border}; selection-background-color: {accent};
     selection-color: {accent_text}; }}
 QSpinBox::up-button, QDoubleSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::down-button {{
     border: none; background: transparent; width: 18px; }}
-QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url({icons}/chevron-up.svg); width: 10px; height: 10px; }}
-QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url({icons}/chevron.svg); width: 10px; height: 10px; }}
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url({icons}/chevron-up.png); width: 10px; height: 10px; }}
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url({icons}/chevron-small.png); width: 10px; height: 10px; }}
 QPushButton {{ background: {field}; border: 1px solid {border}; border-radius: 5px; padding: 4px 12px; }}
 QPushButton:hover {{ background: {hover}; }}
 QPushButton:focus {{ border-color: {accent}; }}
@@ -144,9 +144,9 @@ QCheckBox::indicator, QRadioButton::indicator, QTreeView::indicator, QTableView:
     width: 12px; height: 12px; border: 1px solid {muted}; border-radius: 3px; background: {field}; }}
 QRadioButton::indicator {{ border-radius: 7px; }}
 QCheckBox::indicator:checked, QTreeView::indicator:checked, QTableView::indicator:checked {{
-    background: {fill}; border-color: {fill}; image: url({icons}/check.svg); }}
-QTreeView::indicator:indeterminate {{ background: {muted}; border-color: {muted}; image: url({icons}/partial.svg); }}
-QRadioButton::indicator:checked {{ background: {fill}; border-color: {fill}; image: url({icons}/dot.svg); }}
+    background: {fill}; border-color: {fill}; image: url({icons}/check.png); }}
+QTreeView::indicator:indeterminate {{ background: {muted}; border-color: {muted}; image: url({icons}/partial.png); }}
+QRadioButton::indicator:checked {{ background: {fill}; border-color: {fill}; image: url({icons}/dot.png); }}
 QCheckBox::indicator:disabled, QRadioButton::indicator:disabled {{ border-color: {border}; }}
 QCheckBox::indicator:checked:disabled {{ background: {border}; border-color: {border}; }}
 """
