@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ from zipfile import ZipFile
 import pytest
 from PIL import Image
 
+import calm_gui
 import calm_resources
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import ClassLookupError, DataError
@@ -380,6 +382,18 @@ def test_toolbar_icons_are_monochrome_and_draw_something(name, qapp):
     drawn = [color for color in colors if color.alpha() > 0]
     assert 20 < len(drawn) < 400
     assert {color.lightness() for color in drawn if color.alpha() > 100} == {0}
+
+
+@pytest.mark.parametrize("name", ["check", "partial", "dot", "chevron", "chevron-small", "chevron-up"])
+def test_marks_of_controls_are_there_for_screens_of_up_to_three_pixels_to_a_point(name):
+    sheet = (Path(calm_gui.__file__).parent / "qt" / "theme.py").read_text("utf-8")
+    side = int(re.search(rf"{name}\.png\); width: (\d+)px", sheet)[1]) if "chevron" in name else 12
+    assert f"{{icons}}/{name}.png" in sheet
+    for ratio in (1, 2, 3):
+        with Image.open(calm_resources.path(f"icons/{name}{f'@{ratio}x' if ratio > 1 else ''}.png")) as mark:
+            assert mark.size == (side * ratio, side * ratio)
+            least, most = mark.convert("RGBA").getchannel("A").getextrema()
+            assert least == 0 and most > 200  # a line, on nothing
 
 
 def test_the_program_icon_is_256_pixels_with_an_alpha_channel():
