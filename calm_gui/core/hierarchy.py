@@ -293,11 +293,13 @@ class SupersetTable:
     def node(self, index: int) -> Node | None:
         """The listed node whose classes are the superset of class `index`, or None."""
         if index not in self._node_of:
-            key = self._hierarchy.by_class.get(index) if self._hierarchy else None
-            self._node_of[index] = (
-                _nearest_at_or_above(self._hierarchy, key, self.keys) if self._hierarchy and key else None
-            )
+            self._node_of[index] = self._nearest(index)
         return self._node_of[index]
+
+    def _nearest(self, index: int) -> Node | None:
+        if self._hierarchy is None or index not in self._hierarchy.by_class:
+            return None
+        return _nearest_at_or_above(self._hierarchy, self._hierarchy.by_class[index], self.keys)
 
 
 def _nearest_at_or_above(hierarchy: Hierarchy, start: str, keys: frozenset[str]) -> Node | None:

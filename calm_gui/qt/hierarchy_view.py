@@ -1,7 +1,7 @@
 """The hierarchy as a tree that is clicked, ticked, searched and sorted."""
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
@@ -153,15 +153,6 @@ class HierarchyView(QTreeView):
     def _on_tick_box(self, index: QModelIndex, event: QMouseEvent) -> bool:
         box = tick_box(self.visualRect(index.siblingAtColumn(NAME)))
         return bool(box.adjusted(-2, -2, 2, 2).contains(event.position().toPoint()))
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if isinstance(event, QHoverEvent):
-            self._under_mouse.moved(event)
-        return super().viewportEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        self._under_mouse.follow()
-        super().paintEvent(event)
 
     def drawRow(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

@@ -1,7 +1,7 @@
 """What the views of classes and groups share."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt
-from PySide6.QtGui import QHoverEvent, QPalette
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, Qt
+from PySide6.QtGui import QHoverEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 __all__ = ["RowUnderMouse", "give_viewport"]
@@ -16,7 +16,7 @@ def give_viewport(view: QAbstractItemView) -> None:
     view.setViewport(viewport)
 
 
-class RowUnderMouse:
+class RowUnderMouse(QObject):
     """The row of a view that the mouse is over, also when rows move below a mouse that rests.
 
     Parameters
@@ -25,16 +25,21 @@ class RowUnderMouse:
     """
 
     def __init__(self, view: QAbstractItemView) -> None:
+        super().__init__(view)
         self._view = view
         self._mouse = QPoint(-1, -1)
         self._row = QPersistentModelIndex()
+        view.viewport().installEventFilter(self)
 
-    def moved(self, event: QHoverEvent) -> None:
-        """Follow the mouse, or forget it when it leaves."""
-        self._mouse = event.position().toPoint()
-        self.follow()
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the mouse, or forget it when it leaves; before rows are painted, see which one has come below it."""
+        if isinstance(event, QHoverEvent):
+            self._mouse = event.position().toPoint()
+        if isinstance(event, QHoverEvent | QPaintEvent):
+            self._follow()
+        return False
 
-    def follow(self) -> None:
+    def _follow(self) -> None:
         """Find the row under the mouse; if it's another, paint it and the one before."""
         under = QPersistentModelIndex(self._view.indexAt(self._mouse).siblingAtColumn(0))
         if under != self._row:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QHoverEvent, QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
@@ -141,15 +141,6 @@ class PredictedView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))
         super().resizeEvent(event)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if isinstance(event, QHoverEvent):
-            self._under_mouse.moved(event)
-        return super().viewportEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        self._under_mouse.follow()
-        super().paintEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
