@@ -86,7 +86,7 @@ def build_window(checkpoint: str = "demo", device: str = "auto", settings: Setti
 
 
 def _choose(window: MainWindow, options: argparse.Namespace) -> None:
-    from calm_gui.core.explanation import resolve
+    from calm_gui.core.lookup import resolve
 
     scene, workspace = window.hub.scene, window.workspace
     for text, setter in ((options.target, workspace.set_target), (options.contrast, workspace.set_contrast)):

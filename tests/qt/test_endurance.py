@@ -20,6 +20,7 @@ from calm_gui.qt.hierarchy_model import PROBABILITY
 from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.session.expression import Expression
+from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
 
 MOST_GROWTH = 30 * 2**20
@@ -91,7 +92,7 @@ def actions(window: MainWindow) -> dict[str, Callable[[], object]]:
         "region": lambda: workspace.add_region("box", ((10, 10), (200, 200))),
         "undo": workspace.store.undo,
         "redo": workspace.store.redo,
-        "winner": lambda: workspace.change_pane(0, reading="winner"),
+        "winner": lambda: workspace.change_pane(0, shows=shows_from_text("winner")),
     }
 
 
@@ -180,7 +181,7 @@ def method(window):
             print("interrupted", flush=True)
             window.close()
     window.hub.status_changed.connect(tell)
-    window.workspace.change_pane(0, reading="method:occlusion")
+    window.workspace.change_pane(0, shows=shows_from_text("method:occlusion"))
 
 def begin(window):
     if window.workspace.scene.explanation is None:
