@@ -35,7 +35,7 @@ from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.description import describe, write_export
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Panel, arrange
-from calm_gui.render.lettering import font_families, missing_glyphs, quiet_about_glyphs
+from calm_gui.render.lettering import font_families, missing_glyphs
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import map_picture, overlay_picture, unseen
@@ -456,8 +456,7 @@ def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, A
 
     def write(temporary: Path) -> None:
         try:
-            with quiet_about_glyphs():
-                figure.savefig(temporary)
+            figure.savefig(temporary)
         except MemoryError as error:
             raise ExportError(f"{path} needs more memory than there is; lower the dpi") from error
 

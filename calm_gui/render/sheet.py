@@ -17,7 +17,7 @@ from calm_gui.errors import ExportError
 from calm_gui.render.description import write_export
 from calm_gui.render.figure import DRAWING, TRUTH_COLOUR, MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
-from calm_gui.render.lettering import font_families, quiet_about_glyphs, wrap
+from calm_gui.render.lettering import font_families, wrap
 from calm_gui.render.map_scale import scales_of
 
 __all__ = ["SHEET_SUFFIXES", "SheetItem", "contact_sheet", "save_sheet", "thumbnail"]
@@ -117,9 +117,4 @@ def save_sheet(figure: MapFigure, path: str | Path, description: dict[str, Any])
     ExportError
         If the file can't be written.
     """
-
-    def write(temporary: Path) -> None:
-        with quiet_about_glyphs():
-            figure.savefig(temporary)
-
-    write_export(path, SHEET_SUFFIXES, "contact sheet", write, description)
+    write_export(path, SHEET_SUFFIXES, "contact sheet", figure.savefig, description)

@@ -13,11 +13,14 @@ from synthetic import calm_explanation, cam_explanation
 
 from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
+from calm_gui.render import lettering
 from calm_gui.render.figure import FigureSpec, compose, map_figure, save_figure, save_overlay
 from calm_gui.render.figure_spec import PRESETS
 from calm_gui.render.layout import arrange
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.overlay import overlay_picture
+from calm_gui.render.sheet import SheetItem, contact_sheet, save_sheet
+from calm_training.plots import draw
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +148,24 @@ def test_missing_glyphs_are_named(tmp_path, explanation):
     assert "\U00016fe4" in figure.missing_glyphs()
     assert any("no font here can draw" in warning for warning in figure.description["warnings"])
     save_figure(figure, tmp_path / "map.png")  # without a warning, which would be an error here
+
+
+UNDRAWABLE = "\U00016fe4\x01\u202e\t漢"
+
+
+def test_no_letter_warns_wherever_text_is_drawn_and_the_log_names_what_lacks_once(tmp_path, explanation, caplog):
+    lettering._said.clear()
+    figure = map_figure(
+        explanation, [explanation.attribution(4)], titles=[UNDRAWABLE], captions=[UNDRAWABLE], table=[[UNDRAWABLE]]
+    )
+    for suffix in ("png", "svg", "pdf"):
+        save_figure(figure, tmp_path / f"map.{suffix}")
+    sheet = contact_sheet([(UNDRAWABLE, [SheetItem(np.zeros((4, 4, 3), np.uint8), (UNDRAWABLE,))])])
+    save_sheet(sheet, tmp_path / "sheet.pdf", {})
+    measured = {"maps": {UNDRAWABLE: 0.5}}
+    draw("masks", {UNDRAWABLE: measured}, tmp_path / "plot.json")
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1 and "\U00016fe4" in said[0] and "\x01" not in said[0]
 
 
 def test_files_are_the_same_every_time(tmp_path, explanation):

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from calm_gui.model.files import atomic_path
 from calm_gui.render.figure import DRAWING
+from calm_gui.render.lettering import font_families
 
 __all__ = ["draw", "plot_of"]
 
@@ -22,9 +23,10 @@ def plot_of(command: str, results: Results) -> Figure:
     Accuracy: reliability against the diagonal. Removal: R_k over k with 95 % intervals, as the paper's figure 5.
     Others: bars of the score of every map.
     """
-    with rc_context(DRAWING):
-        bars = sum(len(result.get("maps", ())) for result in results.values())
-        figure = Figure(figsize=(8.0, max(4.0, 0.4 * bars + 1.2)), dpi=120, layout="constrained")
+    maps = [name for result in results.values() for name in result.get("maps", ())]
+    families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
+    with rc_context({**DRAWING, "font.family": families}):
+        figure = Figure(figsize=(8.0, max(4.0, 0.4 * len(maps) + 1.2)), dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         if command == "accuracy":
