@@ -229,10 +229,11 @@ def test_every_setting_of_matplotlib_is_set_while_we_draw():
     def foreign(value: object) -> object:
         return (not value) if isinstance(value, bool) else value + 1 if isinstance(value, (int, float)) else value
 
+    process = {"interactive", "backend_fallback"}  # not about drawing
     with rc_context():
         with drawing():
             usual = dict(matplotlib.rcParams)
-        changeable = {n: v for n, v in usual.items() if isinstance(v, (bool, int, float)) and n != "interactive"}
+        changeable = {n: v for n, v in usual.items() if isinstance(v, (bool, int, float)) and n not in process}
         for name, value in changeable.items():
             with suppress(ValueError, TypeError, RuntimeError):  # a number out of range
                 matplotlib.rcParams[name] = foreign(value)
