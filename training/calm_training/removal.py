@@ -11,7 +11,7 @@ from PIL import Image
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
-from calm_training.annotations import BoxedPicture
+from calm_training.datasets.boxes import BoxedPicture
 from calm_training.localize import maps_of, method_maps, predictions, scaled_maps
 from calm_training.metrics.remove_and_classify import SHARES, Erasure, RemoveAndClassify
 from calm_training.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
