@@ -1,39 +1,45 @@
-"""Pictures of a set as inputs of the network, with the paper's transforms.
+"""Pictures of a set as inputs of the network, as they are or with the paper's random crops and flips.
 
-The transforms of a training picture depend on (seed, epoch, picture number) alone, so a resumed run sees exactly
+What is drawn for a training picture depends on (seed, epoch, picture number) alone, so a resumed run sees exactly
 what the uninterrupted one would have seen, with any number of workers and processes.
 """
 
+from dataclasses import replace
+
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
 
 from calm_gui.model.info import InputSpec
+from calm_gui.model.input import network_input
 from calm_gui.model.picture import load_picture
 from calm_training.datasets.picture_set import PictureSet
 
-__all__ = ["TrainingPictures", "network_input", "training_input"]
+__all__ = ["TrainingPictures", "augmented_input"]
 
 _RESIZED_TO = 256 / 224
 """The paper resizes to 256 before it crops 224."""
 
 
-def network_input(pixels: NDArray[np.uint8], spec: InputSpec) -> Tensor:
-    """Test transform of the paper: squash to size x size, (3,size,size) float32 normalised."""
-    resized = Image.fromarray(pixels).resize((spec.size, spec.size), Image.Resampling.BILINEAR)
-    return _normalised(np.asarray(resized), spec)
+def augmented_input(pixels: NDArray[np.uint8], spec: InputSpec, generator: np.random.Generator) -> Tensor:
+    """Training transform of the paper: brought to 256/224 of the size in the network's own way, random crop and flip.
 
+    Parameters
+    ----------
+    pixels : ndarray (h,w,3) uint8
+    spec : InputSpec
+    generator : numpy.random.Generator
 
-def training_input(pixels: NDArray[np.uint8], spec: InputSpec, generator: np.random.Generator) -> Tensor:
-    """Training transform of the paper: squash to 256/224 of the size, random crop, random flip."""
+    Returns
+    -------
+    Tensor (3,size,size), float32
+    """
     side = round(spec.size * _RESIZED_TO)
-    resized = np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR))
-    y, x = generator.integers(0, side - spec.size + 1, 2)
-    crop = resized[y : y + spec.size, x : x + spec.size]
-    return _normalised(crop[:, ::-1] if generator.random() < 0.5 else crop, spec)
+    larger = network_input(pixels, replace(spec, size=side))
+    y, x = generator.integers(0, side - spec.size + 1, 2).tolist()
+    crop = larger[:, y : y + spec.size, x : x + spec.size]
+    return crop.flip(2) if generator.random() < 0.5 else crop
 
 
 class TrainingPictures(Dataset[tuple[Tensor, int, int]]):
@@ -44,7 +50,7 @@ class TrainingPictures(Dataset[tuple[Tensor, int, int]]):
     pictures : PictureSet
     spec : InputSpec
     seed : int or None
-        Seed of the training transform, None for the test transform.
+        Seed of the random crops and flips, None for pictures as the checkpoint will be given them.
 
     Attributes
     ----------
@@ -67,9 +73,4 @@ class TrainingPictures(Dataset[tuple[Tensor, int, int]]):
         if self.seed is None:
             return network_input(pixels, self.spec), sample.label, number
         generator = np.random.default_rng((self.seed, self.epoch, number))
-        return training_input(pixels, self.spec, generator), sample.label, number
-
-
-def _normalised(pixels: NDArray[np.uint8], spec: InputSpec) -> Tensor:
-    values = (pixels.astype(np.float32) / 255 - np.array(spec.mean, np.float32)) / np.array(spec.std, np.float32)
-    return torch.from_numpy(np.ascontiguousarray(values.transpose(2, 0, 1)))
+        return augmented_input(pixels, self.spec, generator), sample.label, number
