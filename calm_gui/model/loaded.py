@@ -25,9 +25,9 @@ from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import is_ours
+from calm_gui.model.input import prepare
 from calm_gui.model.naver import as_ours, stated_answers
 from calm_gui.model.picture import Picture, as_picture
-from calm_gui.model.preprocess import prepare
 
 __all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 

@@ -13,9 +13,10 @@ from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_bytes
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import BoxedPicture, split_by_hash
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.split import split_by_hash
 from calm_training.evaluation import Command, Evaluation, EvaluationSet, conventions, measure, read_set, versions
-from calm_training.metrics.cue_localization import CueLocalization
 from calm_training.plots import draw
 from calm_training.sweep import SweepOptions
 from calm_training.tables import table_of
@@ -197,7 +198,7 @@ def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path)
     drawn: list[str] = []
     for number, (name, model) in enumerate(models.items(), 1):
         try:
-            on_birds = isinstance(found, CueLocalization)
+            on_birds = isinstance(found, CubCues)
             figures = _cue_figures(model, found) if on_birds else _reading_figures(model, found)
         except CalmError as error:  # a checkpoint without a hierarchy, say, has no figure 6
             drawn += [f"No pictures of {name}: {error}.", ""]
