@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import calm_gui
 from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.command import INTERRUPTED, UNUSABLE, command
+from calm_gui.core.readings import CAM, READINGS
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
+from calm_gui.methods import METHODS
 from calm_gui.ranks import rank_number
+from calm_gui.session.pane import shows_text
 
 if TYPE_CHECKING:
     from calm_gui.core.classes import ClassTable
@@ -28,7 +31,6 @@ __all__ = ["build_parser", "main"]
 ALL_DONE, SOME_FAILED = 0, 1
 """Exit statuses, besides those of `calm_gui.command`."""
 
-_READINGS = ("attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "cam")
 _FORMATS = ("png", "svg", "pdf", "tiff", "jpeg", "overlay", "npz", "csv", "mask", "coco")
 _SHEET_SIDE = 12
 
@@ -67,7 +69,22 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--contrast", default="@runner-up", metavar="SET", help="class set B of the counterfactual (default @runner-up)"
     )
-    add("--reading", action="append", choices=_READINGS, help="default attribution (cam for CAM); may be repeated")
+    names = ", ".join(READINGS)
+    add(
+        "--reading",
+        type=_reading,
+        action="append",
+        metavar="NAME",
+        help=f"{names}; may be repeated (default attribution; cam for CAM)",
+    )
+    add(
+        "--map",
+        dest="reading",
+        action="append",
+        metavar="NAME",
+        type=_map,
+        help=f"a reading, or a method of others: {', '.join(METHODS)}; may be repeated",
+    )
     add("--depth", type=int, default=6, metavar="N", help="depth of the winner map in the hierarchy (default 6)")
     add("--top", type=int, default=5, metavar="N", help="how many of the most probable classes are listed (default 5)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default auto)")
@@ -105,6 +122,22 @@ def build_parser() -> argparse.ArgumentParser:
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
     add("--by", default="p", metavar="COLUMN", help="column for --contact-sheet (default p)")
     return parser
+
+
+def _reading(name: str) -> str:
+    """A reading, as requests write it."""
+    if name not in READINGS:
+        raise argparse.ArgumentTypeError(f"there is no reading {name!r}; there are {', '.join(READINGS)}")
+    return name
+
+
+def _map(name: str) -> str:
+    """A reading or a method, as requests write it."""
+    if name in METHODS:
+        return shows_text(METHODS[name])
+    if name not in READINGS:
+        raise argparse.ArgumentTypeError(f"there is no map {name!r}; there are {', '.join((*READINGS, *METHODS))}")
+    return name
 
 
 @command("calm-explain")
@@ -297,7 +330,7 @@ class _Run:
     def _plan_for(self, is_cam: bool) -> "BatchPlan":
         """The plan; CAM has but one reading, which is the one meant where none is asked for."""
         if is_cam and not self.options.reading:
-            return replace(self.plan, request=replace(self.plan.request, readings=("cam",)))
+            return replace(self.plan, request=replace(self.plan.request, readings=(CAM.key,)))
         return self.plan
 
     def _explain_all(self, checkpoint: str, several_checkpoints: bool) -> None:
@@ -401,8 +434,7 @@ class _Run:
             truth = self._truth(model.classes)
             for row in (row for row in rows if row["checkpoint"] == checkpoint):
                 explanation = model.explain(row["file"])
-                reading = "cam" if model.info.is_cam else "attribution"
-                shown = explanation.reading(reading, parse_set(row["target"], explanation))
+                shown = explanation.reading(explanation.own_reading.key, parse_set(row["target"], explanation))
                 value = row[self.options.by]
                 number = f"{value:.3g}" if isinstance(value, float) else str(value)
                 lines = (row["name"], row["target_name"], f"{self.options.by} {number}")

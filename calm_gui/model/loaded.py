@@ -12,9 +12,10 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation, Presenter
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
+from calm_gui.core.presenter import Presenter
 from calm_gui.errors import CheckpointError, DeviceMemoryError
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers, remember_answers
 from calm_gui.model.calm import HeadNetwork
@@ -24,9 +25,9 @@ from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import is_ours
+from calm_gui.model.input import prepare
 from calm_gui.model.naver import as_ours, stated_answers
 from calm_gui.model.picture import Picture, as_picture
-from calm_gui.model.preprocess import prepare
 
 __all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import Map
+from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes
 from calm_gui.model.answers import AnswersNeeded
 from calm_gui.qt.actions import add_menus, add_recent_menus, add_tool_bar, apply_shortcuts
@@ -46,8 +46,8 @@ from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.view_panel import ViewPanel
 from calm_gui.session.ledger import sentence
+from calm_gui.session.pane import MAX_PANES
 from calm_gui.session.scene import Scene, chosen_cells
-from calm_gui.session.state import MAX_PANES
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel

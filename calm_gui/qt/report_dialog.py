@@ -16,6 +16,7 @@ from calm_gui.log_file import log_path
 from calm_gui.model.files import write_bytes
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
+from calm_gui.session.pane import shows_text
 
 __all__ = ["ReportDialog", "report_text"]
 
@@ -41,7 +42,7 @@ def report_text(hub: Hub, settings: Settings) -> str:
         *([f"also installed: {', '.join(rivals)}"] if rivals else []),
         f"device: {model.device if model else 'nothing loaded'} (asked for: {workspace.device})",
         f"checkpoint: {Path(state.selection.checkpoint).name}, SHA-256 {model.sha256 if model else 'unknown'}",
-        f"pictures: {len(state.pictures)} open, panes: {', '.join(pane.reading for pane in state.panes)}",
+        f"pictures: {len(state.pictures)} open, panes: {', '.join(shows_text(pane.shows) for pane in state.panes)}",
         f"\nSettings\n{json.dumps(settings.values, indent=1, ensure_ascii=False)}",
         f"\nEnd of the log {log_path()}\n{_end_of_log()}",
     ]

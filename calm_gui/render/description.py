@@ -10,7 +10,8 @@ from typing import Any
 
 import calm_gui
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import READINGS, AnyExplanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.errors import DataError, ExportError
 from calm_gui.model.files import atomic_path, sha256_of, write_bytes
@@ -99,8 +100,7 @@ def _origin(explanation: AnyExplanation) -> dict[str, Any]:
 def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
     if isinstance(shown, WinnerMap):
         return {
-            "reading": "winner",
-            "question": READINGS["winner"],
+            **_kind_to_json(shown),
             "depth": shown.depth,
             "legend": [
                 {
@@ -116,8 +116,7 @@ def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
     classes = shown.explanation.classes
     check = shown.check
     return {
-        "reading": shown.reading,
-        "question": READINGS.get(shown.reading, ""),
+        **_kind_to_json(shown),
         "target": None if shown.target is None else set_to_json(shown.target, classes),
         "contrast": None if shown.contrast is None else set_to_json(shown.contrast, classes),
         "unit": shown.unit,
@@ -133,6 +132,10 @@ def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
         },
         "scale": (scale or fit_scale(shown.values, shown.signed, unit=shown.unit)).to_json(),
     }
+
+
+def _kind_to_json(shown: Map | WinnerMap) -> dict[str, str]:
+    return {shown.kind.family: shown.kind.key, "question": shown.kind.question}
 
 
 def _class_to_json(index: int, classes: ClassTable) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import calm_gui
-from calm_gui.core.explanation import AnyExplanation, Explanation, Map, Reading, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import component_boxes, threshold_cells, threshold_level
 from calm_gui.errors import ExportError
@@ -502,8 +503,7 @@ def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) ->
     """A small figure as PNG: the maps, or the picture beside its first guess's map."""
     if not maps:
         guess = explanation.top(1)[0][0]
-        reading: Reading = "attribution" if isinstance(explanation, Explanation) else "cam"
-        maps = [explanation.reading(reading, guess)]
+        maps = [explanation.reading(explanation.own_reading.key, guess)]
         layout: dict[str, Any] = {"layout": "pair", "width": 150.0}
     else:
         layout = {"width": 90.0 if len(maps) == 1 else 150.0}

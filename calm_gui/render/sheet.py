@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from calm_gui.core.explanation import Map
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map
 from calm_gui.errors import ExportError
 from calm_gui.render.description import write_export
 from calm_gui.render.drawing import drawing

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calm_gui.core.explanation import AnyExplanation, Explanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import AnyMap, WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.errors import CalmError, DataError, ExportError, PictureError
 from calm_gui.model.files import write_bytes
@@ -108,7 +109,7 @@ class PictureResult:
     top : tuple of dict
         ``{"index", "wnid", "name", "probability"}``, the most probable first.
     maps : tuple of dict
-        ``{"reading", "target", "sum", "check_passed"}`` of each map.
+        ``{"reading" or "method", "target", "sum", "check_passed"}`` of each map.
     rows : tuple of dict
         Its rows of the summary.
     files : tuple of str
@@ -313,7 +314,7 @@ def _result(
     if isinstance(found, CalmError):
         return PictureResult(path, name, error=str(found))
     try:
-        maps = list(plan.request.maps(found))
+        maps = list(plan.request.maps(found, lambda method, target: method.map(model, path, target, explanation=found)))
         origin = {"file": path, "name": name, "checkpoint": model.name, **_truth_columns(found, truth.class_of(path))}
         rows = [
             origin | summary_row(found, text, plan.request.contrast, truth.boxes_of(path))
@@ -345,11 +346,11 @@ def _truth_columns(explanation: AnyExplanation, index: int | None) -> Row:
     return {"truth_index": index, "truth_name": explanation.classes[index].name, "p_truth": p}
 
 
-def _map_row(shown: Map | WinnerMap) -> Row:
+def _map_row(shown: AnyMap) -> Row:
     if isinstance(shown, WinnerMap):
-        return {"reading": "winner", "depth": shown.depth, "groups": len(shown.legend())}
+        return {shown.kind.family: shown.kind.key, "depth": shown.depth, "groups": len(shown.legend())}
     return {
-        "reading": shown.reading,
+        shown.kind.family: shown.kind.key,
         "target": None if shown.target is None else shown.target.indices.tolist(),
         "contrast": None if shown.contrast is None else shown.contrast.indices.tolist(),
         "sum": shown.sum if shown.check else None,

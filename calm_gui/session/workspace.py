@@ -10,10 +10,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.maps import AnyMap, Map
 from calm_gui.errors import CalmError, CheckpointError, ClassLookupError, DeviceMemoryError, PictureError
+from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.render.map_scale import quantity
@@ -21,8 +22,9 @@ from calm_gui.render.naming import counted
 from calm_gui.session.expression import Expression, Term, class_key, evaluate, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
-from calm_gui.session.scene import Scene
-from calm_gui.session.state import MAX_PANES, METHOD, Pane, RegionShape, Selection, State, View
+from calm_gui.session.pane import MAX_PANES, Pane
+from calm_gui.session.scene import MethodRequest, Scene
+from calm_gui.session.state import RegionShape, Selection, State, View
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
 
@@ -111,15 +113,15 @@ class Workspace:
         self._pending: dict[tuple[str, str], int] = {}
         self._loading: str | None = None
         self._stamps: dict[str, tuple[int, int]] = {}
-        self._method_maps: dict[tuple[object, ...], Map | CalmError] = {}
-        self._asked_methods: set[tuple[object, ...]] = set()
+        self._method_maps: dict[MethodRequest, AnyMap | CalmError] = {}
+        self._asked_methods: set[MethodRequest] = set()
         self.truth = GroundTruth()
         self.predictions: dict[tuple[str, str], tuple[int, float]] = {}
         self._load = load
         self._own_hierarchies: dict[str, tuple[Hierarchy | None, tuple[str, ...]]] = {}
         self._fresh: tuple[str, LoadedModel] | None = None  # the worker's, until the window has heard of it
         self._explanations: OrderedDict[tuple[str, str], AnyExplanation] = OrderedDict()
-        self._maps: dict[tuple[object, ...], Map | WinnerMap | CalmError] = {}
+        self._maps: dict[tuple[object, ...], AnyMap | CalmError] = {}
         self._scene: Scene | None = None
         self._listeners: list[Callable[[], None]] = []
         self._complaints: list[Callable[[str], None]] = []
@@ -208,7 +210,7 @@ class Workspace:
             self.failures = {pair: why for pair, why in self.failures.items() if pair[0] != new.picture}
         if set(self._wanted(new)) != set(self._wanted(old)) or new.current != old.current:
             self.compute()
-        elif any(pane.reading.startswith(METHOD) for pane in new.panes):
+        elif any(isinstance(pane.shows, Method) for pane in new.panes):
             self._compute_methods()
 
     # Opening
@@ -417,22 +419,21 @@ class Workspace:
                 self._submit_method(request)
         self._asked_methods = set(wanted)
 
-    def _submit_method(self, request: "tuple[str, str, str, ClassSet]") -> None:
+    def _submit_method(self, request: MethodRequest) -> None:
         picture, checkpoint, method, target = request
         model = self.models[checkpoint]
+        explanation = self.explanation(picture, checkpoint)
 
         def work(job: Job) -> Map:
-            from calm_gui.methods import METHODS, attribute
-
             passes = 0
 
             def tick() -> None:
                 nonlocal passes
                 job.check()
                 passes += 1
-                job.progress(f"{METHODS[method]}: pass {passes}")
+                job.progress(f"{method.title}: pass {passes}")
 
-            return attribute(method, model, picture, target, tick)
+            return method.map(model, picture, target, tick, explanation)
 
         def done(result: "Map | Exception") -> None:
             if len(self._method_maps) > _MOST_METHOD_MAPS:

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.cli import main as command_line
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import WinnerMap
+from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
@@ -32,8 +32,9 @@ from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.values_dialog import ValuesDialog
 from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.pane import Pane
 from calm_gui.session.scene_figure import scene_figure, view_spec
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.state import Threshold
 
 CANINE, DOG = "n02083346", "n02084071"
 
@@ -196,7 +197,7 @@ def test_classes_that_live_in_a_region(window: MainWindow) -> None:
 
 
 def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
     shown, legend = window.hub.scene.active.shown, window.view.legend
     assert isinstance(shown, WinnerMap) and legend.isVisible()
@@ -206,7 +207,7 @@ def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
 
 
 def test_a_click_on_a_winners_colour_chooses_it(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
     QApplication.processEvents()
     shown, canvas = window.hub.scene.active.shown, window.panes.panes[0].canvas
@@ -246,10 +247,10 @@ def test_strip_plot_and_own_scales(window: MainWindow) -> None:
 
 
 def test_view_panel_changes_the_active_pane(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
     window.actions_by_name["next_pane"].trigger()
     window.view.reading_buttons["conditional"].click()
-    assert window.workspace.state.panes == (Pane("attribution"), Pane("conditional"))
+    assert window.workspace.state.panes == (Pane.of("attribution"), Pane.of("conditional"))
     window.view.threshold.setCurrentIndex(window.view.threshold.findData("min-max"))
     window.view.threshold.activated.emit(0)
     assert window.workspace.state.view.threshold == Threshold("min-max", 0.5)
@@ -305,7 +306,7 @@ def test_checkpoints_side_by_side_hold_calm_and_cam(window: MainWindow, settle: 
 
 
 def test_a_method_is_computed_on_the_worker_and_follows_the_target(window: MainWindow, settle: object) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("method:grad_cam")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("method:grad_cam")])
     settle()
     content = window.hub.scene.panes[1]
     model = window.workspace.models[window.workspace.state.selection.checkpoint]
@@ -417,7 +418,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
 
 def test_a_session_comes_back(window: MainWindow, settle: object, tmp_path: Path) -> None:
     window.workspace.set_target(Expression.of(CANINE))
-    window.workspace.set_panes([Pane("conditional"), Pane("counterfactual")])
+    window.workspace.set_panes([Pane.of("conditional"), Pane.of("counterfactual")])
     before = window.workspace.state
     window.workspace.save_session(tmp_path / "s.calm.json")
     window.workspace.set_target(Expression.of("@predicted"))
@@ -458,7 +459,7 @@ def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
     p = scene.class_probabilities
     assert p is not None and p.min() < 1e-5
     rarest, likeliest = (class_key(int(index), scene.classes) for index in (p.argmin(), p.argmax()))
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     workspace.update_view(scale_mode="fit", threshold=Threshold("value", 0.9))
     workspace.set_target(Expression.of(rarest))
     assert window.view.level_slider.value() == window.view.level_slider.maximum()

@@ -14,11 +14,12 @@ from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead
 from calm_gui.model.info import read_info
+from calm_gui.model.input import prepare
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
-from calm_gui.model.preprocess import prepare
-from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.split import split_by_hash
 from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
 from calm_training.localize import accuracy, box_accuracy
 from calm_training.network import make_network

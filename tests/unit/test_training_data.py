@@ -13,19 +13,16 @@ from PIL import Image
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.errors import DataError
 from calm_gui.model.info import InputSpec
-from calm_training.annotations import read_boxes_csv, read_boxes_wsol, split_by_hash
-from calm_training.data import (
-    PictureSet,
-    Sample,
-    TrainingPictures,
-    bad_files,
-    global_batches,
-    read_csv,
-    read_cub,
-    read_folder,
-    read_wsol,
-    without_bad_files,
-)
+from calm_training.datasets.batches import global_batches
+from calm_training.datasets.boxes import read_boxes_csv, read_boxes_wsol
+from calm_training.datasets.csv_table import read_csv
+from calm_training.datasets.cub import read_cub
+from calm_training.datasets.faults import bad_files, without_bad_files
+from calm_training.datasets.folder import read_folder
+from calm_training.datasets.picture_set import PictureSet, Sample
+from calm_training.datasets.split import split_by_hash
+from calm_training.datasets.training_pictures import TrainingPictures
+from calm_training.datasets.wsol import read_wsol
 
 
 def picture(path: Path, size: tuple[int, int] = (40, 30)) -> Path:

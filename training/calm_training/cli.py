@@ -95,12 +95,13 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from calm_training.data import READERS, bad_files
+    from calm_training.datasets.faults import bad_files
+    from calm_training.datasets.layouts import read_pictures
 
     config = load_config(options.recipe, options.set)
     bad = 0
     for split in (config.data.train, config.data.test):
-        pictures = READERS[config.data.layout](options.data / config.data.root, split)
+        pictures = read_pictures(config.data.layout, options.data / config.data.root, split)
         faults = bad_files(pictures.samples, config.run.workers)
         bad += len(faults)
         print(f"{split}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")

@@ -31,7 +31,7 @@ class DataConfig:
     Attributes
     ----------
     layout : str
-        Key of `calm_training.data.READERS`.
+        Key of `calm_training.datasets.layouts.LAYOUTS`.
     root : str
         Below the folder given as ``--data``; may be empty.
     train, test : str

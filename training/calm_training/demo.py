@@ -32,11 +32,12 @@ from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.input import network_input
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
-from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
-from calm_training.data import network_input
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.split import split_by_hash
 from calm_training.frozen import FeatureCache
 from calm_training.localize import box_accuracy
 from calm_training.network import freeze

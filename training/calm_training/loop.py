@@ -22,7 +22,11 @@ from calm_gui.model.calm import HeadNetwork, log_conditional, log_saliency
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.device import choose_device
 from calm_training.config import Config, OptimizerConfig
-from calm_training.data import READERS, PictureSet, TrainingPictures, bad_files, global_batches, without_bad_files
+from calm_training.datasets.batches import global_batches
+from calm_training.datasets.faults import bad_files, without_bad_files
+from calm_training.datasets.layouts import read_pictures
+from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, processes, wrap
 from calm_training.frozen import FeatureCache
 from calm_training.network import checkpoint_info, freeze, make_network, set_training
@@ -83,9 +87,8 @@ def train(
             device = torch.device("cuda", group.local_rank)
         folder = RunFolder(out, config, resume=resume, overwrite=overwrite) if group.first else None
         group.wait()
-        read = READERS[config.data.layout]
         root = data / config.data.root
-        pictures, test = read(root, config.data.train), read(root, config.data.test)
+        pictures, test = (read_pictures(config.data.layout, root, s) for s in (config.data.train, config.data.test))
         # Every process checks, so that all of them train on the same pictures.
         pictures = without_bad_files(pictures, bad_files(pictures.samples, config.run.workers), config.data.bad_files)
         test = without_bad_files(test, bad_files(test.samples, config.run.workers), allowed=0)

@@ -3,19 +3,20 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import Map
-from calm_gui.core.geometry import Geometry
+from calm_gui.core.maps import Map
+from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_bytes
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import BoxedPicture, split_by_hash
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.split import split_by_hash
 from calm_training.evaluation import Command, Evaluation, EvaluationSet, conventions, measure, read_set, versions
-from calm_training.metrics.cue_localization import CueLocalization
 from calm_training.plots import draw
 from calm_training.sweep import SweepOptions
 from calm_training.tables import table_of
@@ -192,28 +193,12 @@ def write_report(
     return page
 
 
-@dataclass(frozen=True, eq=False)
-class _TrueMask(Map):
-    """A cue mask to be drawn like a map, on the grid of its pixels."""
-
-    @property
-    def geometry(self) -> Geometry:
-        """As the explanation's, with the mask's own grid."""
-        height, width = self.values.shape
-        return replace(self.explanation.geometry, grid=(height, width))
-
-    @property
-    def signed(self) -> bool:
-        """Never."""
-        return False
-
-
 def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path) -> list[str]:
     """Figures of the first picture (lowest hash) as the paper's 1, 3, 4 and 6; its 5 is the removal plot."""
     drawn: list[str] = []
     for number, (name, model) in enumerate(models.items(), 1):
         try:
-            on_birds = isinstance(found, CueLocalization)
+            on_birds = isinstance(found, CubCues)
             figures = _cue_figures(model, found) if on_birds else _reading_figures(model, found)
         except CalmError as error:  # a checkpoint without a hierarchy, say, has no figure 6
             drawn += [f"No pictures of {name}: {error}.", ""]
@@ -282,7 +267,7 @@ def _cue_figures(model: LoadedModel, cub: Any) -> list[tuple[str, Any]]:
     path = cub.root / "images" / cub.files[image]
     explanation = model.explain(path)
     reading = explanation.cam if model.info.is_cam else explanation.attribution
-    true_mask = _TrueMask(mask.astype("float32"), "cam", explanation, unit="1 inside")
+    true_mask = Map(mask.astype("float32"), CAM, explanation, unit="1 inside")
     shown: dict[str, Map] = {
         f"True mask: {', '.join(pair.parts)}": true_mask,
         f"A: {model.classes[a].name}": reading(a),
