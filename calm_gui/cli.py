@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import calm_gui
 from calm_gui.answer_options import add_answer_options, answers_of
+from calm_gui.command import INTERRUPTED, UNUSABLE, command
 from calm_gui.core.readings import CAM, READINGS
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
 from calm_gui.methods import METHODS
+from calm_gui.ranks import rank_number
 from calm_gui.session.pane import shows_text
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "main"]
 
-ALL_DONE, SOME_FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
-"""Exit statuses."""
+ALL_DONE, SOME_FAILED = 0, 1
+"""Exit statuses, besides those of `calm_gui.command`."""
 
 _FORMATS = ("png", "svg", "pdf", "tiff", "jpeg", "overlay", "npz", "csv", "mask", "coco")
 _SHEET_SIDE = 12
@@ -43,8 +45,8 @@ Examples:
   calm-explain photos/ --truth boxes.csv --out report --where "share_in_box < 0.5" --contact-sheet report/worst.pdf
   calm-explain --from figures/dog.attribution.afghan-hound-n02088094.json --out again
 
-Exit status: 0 if all was done, 1 if some pictures failed (the others are done, the failures listed), 2 if the arguments
-can't be used.
+Exit status: 0 if all was done, 1 if some pictures failed (the others are done, the failures listed) or something
+unexpected happened, 2 if the arguments can't be used, 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 
@@ -138,6 +140,7 @@ def _map(name: str) -> str:
     return name
 
 
+@command("calm-explain")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `calm-explain`; returns its exit status."""
     parser = build_parser()
@@ -153,10 +156,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("calm-explain: stopped; the same command with --resume goes on", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read stdout has gone; Python would complain once more while closing it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SOME_FAILED
     finally:
         for folder in missing:  # made for nothing, if they are empty
             with suppress(OSError):
@@ -184,10 +183,11 @@ def _load(name: str, options: argparse.Namespace) -> "LoadedModel":
 def _device(options: argparse.Namespace) -> str:
     """The device asked for; under torchrun each process takes the GPU of its own rank."""
     device = str(options.device)
-    if device == "auto" and "LOCAL_RANK" in os.environ:
+    rank = rank_number("LOCAL_RANK")
+    if device == "auto" and rank is not None:
         from calm_gui.model.device import available_devices
 
-        own = f"cuda:{os.environ['LOCAL_RANK']}"
+        own = f"cuda:{rank}"
         return own if own in available_devices() else "auto"
     return device
 
@@ -496,8 +496,9 @@ def _columns() -> tuple[str, ...]:
 
 def _shard(text: str | None) -> tuple[int, int] | None:
     """Number and count of the part asked for, or of torchrun's rank."""
-    if text is None and int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ:
-        return int(os.environ["RANK"]) + 1, int(os.environ["WORLD_SIZE"])
+    rank, world = rank_number("RANK"), rank_number("WORLD_SIZE")
+    if text is None and rank is not None and world is not None and world > 1:
+        return rank + 1, world
     if text is None:
         return None
     number, slash, count = text.partition("/")

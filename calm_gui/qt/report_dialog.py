@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QLabel, QP
 
 from calm_gui import __version__
 from calm_gui.errors import CalmError
+from calm_gui.log_file import log_path
 from calm_gui.model.files import write_bytes
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.log_file import log_path
 from calm_gui.qt.settings import Settings
 from calm_gui.session.pane import shows_text
 

@@ -2,13 +2,14 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from calm_gui.answer_options import add_answer_options, answers_of
+from calm_gui.command import command
 from calm_gui.errors import CalmError
+from calm_gui.ranks import rank_number
 from calm_training.config import Config, load_config, recipe_names
 
 __all__ = ["main"]
@@ -17,21 +18,22 @@ DEMO = "imagenet-demo"
 """Not a TOML recipe: makes the bundled checkpoints (`calm_training.demo`)."""
 
 
+@command("calm-train")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted with the state saved.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted with the state saved.
     """
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
+    chosen: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        return chosen(options)
     except CalmError as error:
         print(f"calm-train: {error}", file=sys.stderr)
-        return 130 if type(error).__name__ == "RunInterruptedError" else 1
+        return int(getattr(error, "status", 1))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -127,7 +129,7 @@ def _train(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         quiet=options.quiet,
     )
-    if os.environ.get("RANK", "0") == "0":  # torchrun's processes all come here
+    if not rank_number("RANK"):  # torchrun's processes all come here
         print(f"best checkpoint: {best}")
     return 0
 

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from calm_gui.command import command
 from calm_gui.errors import CalmError
 
 __all__ = ["main"]
 
 
+@command("calm-evaluate")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted.
     """
     options = _parser().parse_args(arguments)
     if getattr(options, "resume", False) and not options.out:

@@ -37,7 +37,17 @@ __all__ = ["RunInterruptedError", "class_scores", "learning_rate_factor", "make_
 
 
 class RunInterruptedError(CalmError):
-    """A run was asked to end; its state is saved."""
+    """A run was asked to end; its state is saved.
+
+    Attributes
+    ----------
+    status : int
+        The command's exit status: 128 and the number of the signal.
+    """
+
+    def __init__(self, sentence: str, number: int = signal.SIGINT) -> None:
+        super().__init__(sentence)
+        self.status = 128 + number
 
 
 def train(
@@ -184,7 +194,7 @@ class _Trainer:
         self.skipped = 0
         self.best = -1.0
         self.history: list[dict[str, float]] = []
-        self.stop = False
+        self.stop, self.signal = False, int(signal.SIGINT)
         self.caches: dict[int, FeatureCache] = {}  # by id of the picture set
 
     def load(self, state: dict[str, Any]) -> None:
@@ -270,7 +280,7 @@ class _Trainer:
                 )
             if self.group.any(self.stop, self.device):
                 self.save()
-                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; go on with --resume")
+                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; go on with --resume", self.signal)
             if time.monotonic() - saved > 60 * self.config.run.save_minutes:
                 self.save()
                 saved = time.monotonic()
@@ -397,8 +407,9 @@ class _Trainer:
     def _signals(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM ask the run to save and end after the present step."""
 
-        def ask(_: int, __: object) -> None:
+        def ask(number: int, _: object) -> None:
             self.stop = True
+            self.signal = number
 
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
