@@ -224,8 +224,8 @@ class _Run:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from calm_gui.session.batch import output_names, shard_of
+        from calm_gui.session.picture_files import pictures_in
         from calm_gui.session.question import parse_question
-        from calm_gui.session.workspace import pictures_in
 
         self.options = options
         if not options.pictures:

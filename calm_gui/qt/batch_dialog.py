@@ -145,7 +145,7 @@ class BatchDialog(QDialog):
         from calm_gui.session.request import Request
 
         out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
-        model = self._workspace.models.get(key)
+        model = self._workspace.compute.models.get(key)
         if model is None:
             self.message.setText("the checkpoint is still being loaded; wait a moment")
             return
@@ -180,12 +180,12 @@ class BatchDialog(QDialog):
         self._show_running(True)
         self.message.setText("")
         self._job = Job("batch", work, self._done, self._failed, self._progress, urgency=3)
-        self._workspace.runner.submit(self._job)
+        self._workspace.compute.runner.submit(self._job)
 
     def cancel(self) -> None:
         """Stop after the picture at hand; files that are written stay."""
         if self._job is not None:
-            self._workspace.runner.cancel("batch")
+            self._workspace.compute.runner.cancel("batch")
             self._job = None
             self._show_running(False)
             self.message.setText(f"cancelled after {self.bar.value()} pictures; what was written stays")

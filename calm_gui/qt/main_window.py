@@ -184,8 +184,8 @@ class MainWindow(QMainWindow):
 
     def _show_scene(self, scene: Scene) -> None:
         state, shown = scene.state, scene.active.shown
-        model = self.workspace.models.get(state.selection.checkpoint)
-        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.forward_ms)
+        model = self.workspace.compute.models.get(state.selection.checkpoint)
+        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.compute.forward_ms)
         opened = (state.pictures, state.current, state.selection.checkpoint, *known)
         if opened != self._opened:  # most changes are to what is chosen
             self._opened = opened
@@ -210,8 +210,8 @@ class MainWindow(QMainWindow):
         parts = [checkpoint]
         if model is not None:
             parts.append(str(model.device))
-        if self.workspace.forward_ms is not None:
-            parts.append(f"explained in {self.workspace.forward_ms:.0f} ms")
+        if self.workspace.compute.forward_ms is not None:
+            parts.append(f"explained in {self.workspace.compute.forward_ms:.0f} ms")
         self._device.setText(" · ".join(parts))
         self._enable(
             previous=state.current > 0,

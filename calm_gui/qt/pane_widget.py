@@ -149,7 +149,7 @@ class PaneWidget(QFrame):
         checkpoints = menu.addMenu("Checkpoint")
         first = checkpoints.addAction("the chosen one")
         first.triggered.connect(lambda: workspace.change_pane(self._position, checkpoint=None))
-        for key in workspace.infos:
+        for key in workspace.compute.infos:
             action = checkpoints.addAction(Path(key).name)
             action.setCheckable(True)
             action.setChecked(pane.checkpoint == key)

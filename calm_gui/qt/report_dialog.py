@@ -33,7 +33,7 @@ def report_text(hub: Hub, settings: Settings) -> str:
     """
     workspace = hub.workspace
     state = workspace.state
-    model = workspace.models.get(state.selection.checkpoint)
+    model = workspace.compute.models.get(state.selection.checkpoint)
     rivals = [f"{name} {found}" for name in _RIVALS if (found := _version(name))]
     parts = [
         f"calm-gui {__version__}",
@@ -41,7 +41,7 @@ def report_text(hub: Hub, settings: Settings) -> str:
         f"Qt {qVersion()}, platform {QGuiApplication.platformName()}",
         ", ".join(f"{name} {_version(name) or 'missing'}" for name in _LIBRARIES),
         *([f"also installed: {', '.join(rivals)}"] if rivals else []),
-        f"device: {model.device if model else 'nothing loaded'} (asked for: {workspace.device})",
+        f"device: {model.device if model else 'nothing loaded'} (asked for: {workspace.compute.device})",
         f"checkpoint: {Path(state.selection.checkpoint).name}, SHA-256 {model.sha256 if model else 'unknown'}",
         f"pictures: {len(state.pictures)} open, panes: {', '.join(shows_text(pane.shows) for pane in state.panes)}",
         f"\nSettings\n{json.dumps(settings.values, indent=1, ensure_ascii=False)}",

@@ -41,9 +41,9 @@ CANINE, DOG = "n02083346", "n02084071"
 
 @pytest.fixture(autouse=True)
 def own_hierarchy_is_put_back(window: MainWindow, settle: object) -> object:
-    info = window.workspace.infos[window.workspace.state.selection.checkpoint]
+    info = window.workspace.compute.infos[window.workspace.state.selection.checkpoint]
     yield
-    if window.workspace.infos[window.workspace.state.selection.checkpoint] is not info:
+    if window.workspace.compute.infos[window.workspace.state.selection.checkpoint] is not info:
         window.workspace.set_hierarchy(info.hierarchy, info.supersets)
         settle()
 
@@ -309,7 +309,7 @@ def test_a_method_is_computed_on_the_worker_and_follows_the_target(window: MainW
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("method:grad_cam")])
     settle()
     content = window.hub.scene.panes[1]
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     expected = attribute("grad_cam", model, sample_pictures()[0], window.hub.scene.target)
     np.testing.assert_allclose(content.shown.values, expected.values, atol=1e-5)
     assert "no probability" in content.subtitle and content.scale.high == 1.0
@@ -347,7 +347,7 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
     assert window.workspace.status.startswith("the table has ground truth for")
     window.actions_by_name["predict_all"].trigger()
     settle_all = window.workspace
-    while len([p for p in settle_all.predictions if p[0] in settle_all.state.pictures]) < 3:
+    while len([p for p in settle_all.compute.predictions if p[0] in settle_all.state.pictures]) < 3:
         QTest.qWait(20)
         QApplication.processEvents()
     QApplication.processEvents()
@@ -408,7 +408,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
     from PySide6.QtWidgets import QLabel
 
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     assert model.sha256 in words and "1000" in words and "cpu" in words
     assert dialog.device.currentText() == "cpu"
 

@@ -18,10 +18,11 @@ from calm_gui.session.expression import Expression, Term, evaluate, shortest_exp
 from calm_gui.session.jobs import Job
 from calm_gui.session.pane import Pane
 from calm_gui.session.persistence import load_session, save_session
+from calm_gui.session.picture_files import pictures_in
 from calm_gui.session.state import RegionShape, Selection, State, Threshold, View
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
-from calm_gui.session.workspace import Workspace, pictures_in
+from calm_gui.session.workspace import Workspace
 
 SHAPES = {
     "all": {"name": "all", "parents": []},
@@ -186,7 +187,7 @@ def test_a_picture_is_open_once_whatever_way_leads_to_it(tmp_path: Path) -> None
     workspace.open_pictures([detour], current=str(detour / "b.jpg"))
     assert workspace.state.picture == b
     workspace.open_checkpoint(detour / "x.safetensors")
-    assert workspace._loading == str(tmp_path / "x.safetensors")
+    assert workspace.compute.loading == str(tmp_path / "x.safetensors")
 
 
 @pytest.mark.parametrize(

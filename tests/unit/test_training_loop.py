@@ -21,8 +21,11 @@ from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
-from calm_training.loop import RunInterruptedError, learning_rate_factor, objective, train
+from calm_training.loop import RunInterruptedError, train
+from calm_training.methods import method_named
+from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.network import freeze, make_network
+from calm_training.optimizer import learning_rate_factor
 
 BACKBONE = "timm:test_efficientnet"
 SIZE = 64
@@ -40,7 +43,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def tiny(**optimizer: object) -> Config:
+def tiny(methods: dict[str, object] | None = None, **optimizer: object) -> Config:
     """Settings of a run that takes a second."""
     return Config(
         recipe="tiny",
@@ -48,6 +51,7 @@ def tiny(**optimizer: object) -> Config:
         model=ModelConfig(
             backbone=BACKBONE, output_stride=16, dilated=True, weights="none", input=InputSpec(size=SIZE)
         ),
+        methods=methods or {"calm-em": CalmEmSettings()},
         optimizer=OptimizerConfig(
             **{"learning_rate": 1e-2, "head_factor": 1.0, "epochs": 2, "batch": 8, "schedule": "cosine", **optimizer}
         ),
@@ -84,8 +88,7 @@ def assert_same(first: Path, second: Path) -> None:
 
 @pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
-    config = tiny(epochs=6, name="adamw")
-    config = dataclasses.replace(config, model=dataclasses.replace(config.model, method=method))
+    config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
     model = load_model(best)
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
@@ -103,17 +106,17 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
 
 @pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
 def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, monkeypatch):
-    config = tiny(e_step=e_step, ema_decay=0.9)
+    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9)})
     train(config, pictures, tmp_path / "whole", quiet=True)
-    steps = []
+    steps, loss = [], CalmEm.loss
 
     def interrupting(*arguments):
         steps.append(1)
         if len(steps) == 5:  # in the second epoch
             os.kill(os.getpid(), signal.SIGTERM)
-        return objective(*arguments)
+        return loss(*arguments)
 
-    monkeypatch.setattr("calm_training.loop.objective", interrupting)
+    monkeypatch.setattr(CalmEm, "loss", interrupting)
     with pytest.raises(RunInterruptedError, match="epoch 2"):
         train(config, pictures, tmp_path / "parts", quiet=True)
     train(config, pictures, tmp_path / "parts", resume=True, quiet=True)
@@ -180,7 +183,7 @@ def test_frozen_stages_stay_and_their_cached_outputs_give_the_same_run(pictures,
     config = dataclasses.replace(config, model=model, data=DataConfig(augment=False))
     best = train(config, pictures, tmp_path / "run", quiet=True)
     torch.manual_seed(config.run.seed)
-    start = make_network(config.model, 2)
+    start = make_network(config.model, CalmEm(), 2).network
     frozen, trained = freeze(start, config.model)
     before, after = start.state_dict(), weights(best)
     still = [name for name in before if name.startswith(("backbone.trunk.conv_stem", "backbone.trunk.blocks.1"))]
@@ -195,17 +198,17 @@ def test_frozen_stages_stay_and_their_cached_outputs_give_the_same_run(pictures,
 
 
 def test_non_finite_losses_are_skipped_and_counted_and_too_many_end_the_run(pictures, tmp_path, monkeypatch):
-    calls = []
+    calls, loss = [], CalmEm.loss
 
     def sometimes_nan(*arguments):
         calls.append(1)
-        return objective(*arguments) * (math.nan if len(calls) == 2 else 1)
+        return loss(*arguments) * (math.nan if len(calls) == 2 else 1)
 
-    monkeypatch.setattr("calm_training.loop.objective", sometimes_nan)
+    monkeypatch.setattr(CalmEm, "loss", sometimes_nan)
     best = train(tiny(), pictures, tmp_path / "run", quiet=True)
     assert all(torch.isfinite(t).all() for t in weights(best).values())
     assert (tmp_path / "run/log.csv").read_text().splitlines()[1].endswith(",1")
-    monkeypatch.setattr("calm_training.loop.objective", lambda *a: objective(*a) * math.nan)
+    monkeypatch.setattr(CalmEm, "loss", lambda *a: loss(*a) * math.nan)
     config = dataclasses.replace(tiny(), run=RunConfig(device="cpu", workers=0, nonfinite_steps=3))
     with pytest.raises(CalmError, match="3 steps in a row"):
         train(config, pictures, tmp_path / "nan", quiet=True)

@@ -5,12 +5,15 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.command import command
 from calm_gui.errors import CalmError
 from calm_gui.ranks import rank_number
-from calm_training.config import Config, load_config, recipe_names
+
+if TYPE_CHECKING:
+    from calm_training.config import Config
 
 __all__ = ["main"]
 
@@ -40,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="calm-train", description="Train CALM and CAM checkpoints.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     recipe = argparse.ArgumentParser(add_help=False)
-    recipe.add_argument("--recipe", required=True, help="name of a recipe, or a TOML file")
+    recipe.add_argument(
+        "--recipe", required=True, help="parts with + between them, as in cub+resnet50+calm-em, or a TOML or JSON file"
+    )
     recipe.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override a setting; repeatable"
     )
@@ -48,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument("--data", type=Path, required=True, help="folder that the recipe's data.root is below")
 
     commands.add_parser("list", help="names of the recipes").set_defaults(command=_list)
-    commands.add_parser("show", parents=[recipe], help="all settings of a recipe").set_defaults(command=_show)
+    show = commands.add_parser("show", parents=[recipe], help="all settings of a recipe, and where each came from")
+    show.add_argument("--json", action="store_true", help="JSON instead of TOML, without where they came from")
+    show.set_defaults(command=_show)
     commands.add_parser(
         "check", parents=[recipe, data], help="open every picture, list classes and bad files"
     ).set_defaults(command=_check)
@@ -79,11 +86,28 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(_: argparse.Namespace) -> int:
-    print("\n".join(sorted([*recipe_names(), DEMO])))
+    from calm_training.recipes import recipe_parts
+
+    for kind, names in recipe_parts().items():
+        print(f"{kind + ':':10}{' '.join(names)}")
+    print(f"\n{DEMO} makes the bundled checkpoints. The others are parts: put one of each kind together, as in")
+    print("cub+resnet50+calm-em. A data part alone takes the backbone and method that suit it.")
     return 0
 
 
+def _config(options: argparse.Namespace) -> "Config":
+    from calm_training.recipes import load_config
+
+    return load_config(options.recipe, options.set, _note)
+
+
+def _note(text: str) -> None:
+    print(f"calm-train: {text}", file=sys.stderr)
+
+
 def _show(options: argparse.Namespace) -> int:
+    from calm_training.recipes import compose
+
     if options.recipe == DEMO:
         from dataclasses import asdict
 
@@ -91,7 +115,8 @@ def _show(options: argparse.Namespace) -> int:
 
         print(json.dumps(asdict(DemoSettings()), indent=1))
     else:
-        print(json.dumps(load_config(options.recipe, options.set).to_json(), indent=1))
+        composed = compose(options.recipe, options.set, _note)
+        print(json.dumps(composed.config.to_json(), indent=1) if options.json else composed.to_toml())
     return 0
 
 
@@ -99,7 +124,7 @@ def _check(options: argparse.Namespace) -> int:
     from calm_training.datasets.faults import bad_files
     from calm_training.datasets.layouts import read_pictures
 
-    config = load_config(options.recipe, options.set)
+    config = _config(options)
     bad = 0
     for split in (config.data.train, config.data.test):
         pictures = read_pictures(config.data.layout, options.data / config.data.root, split)
@@ -121,7 +146,7 @@ def _train(options: argparse.Namespace) -> int:
         return make_demo(["--shared", str(options.data), "--out", str(options.out)])
     from calm_training.loop import train
 
-    config = load_config(options.recipe, options.set)
+    config = _config(options)
     best = train(
         config,
         options.data,
@@ -138,7 +163,7 @@ def _train(options: argparse.Namespace) -> int:
 def _search(options: argparse.Namespace) -> int:
     from calm_training.search import search_learning_rate
 
-    config: Config = load_config(options.recipe, options.set)
+    config = _config(options)
     rate, score = search_learning_rate(config, options.data, options.out, options.trials, options.boxes, options.part)
     what = "MaxBoxAccV2" if options.boxes else "accuracy"
     print(f"best learning rate: {rate:.3g}, {what} {score:.2%}; all of them lie in {options.out}")

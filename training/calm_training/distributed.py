@@ -43,6 +43,22 @@ class Processes:
         """Whether the flag is set in any process; all must ask at the same point."""
         return self.sum([float(flag)], device)[0] > 0
 
+    def gather(self, values: torch.Tensor) -> torch.Tensor:
+        """The whole step's (world B,...) of each process's (B,...), in the order of its pictures; no gradient."""
+        values = values.detach().contiguous()
+        if self.world == 1:
+            return values
+        parts = [torch.empty_like(values) for _ in range(self.world)]
+        distributed.all_gather(parts, values)
+        return torch.stack(parts, 1).flatten(0, 1)
+
+    def total(self, values: torch.Tensor) -> torch.Tensor:
+        """Sum of a tensor over all processes; no gradient."""
+        values = values.detach().clone()
+        if self.world > 1:
+            distributed.all_reduce(values)
+        return values
+
     def wait(self) -> None:
         """Wait until all processes are here."""
         if self.world > 1:

@@ -1,53 +1,66 @@
 """The network that a configuration describes: weights, frozen stages, statistics."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassTable
 from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
-from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import CheckpointInfo
 from calm_training.config import Config, ModelConfig
 from calm_training.frozen import split_backbone
+from calm_training.methods import Objective
 from calm_training.pretrained import LITE0, efficientnet_lite0
 
-__all__ = ["checkpoint_info", "freeze", "make_network", "set_training"]
+__all__ = ["Start", "checkpoint_info", "freeze", "make_network", "set_training"]
 
 
-def make_network(model: ModelConfig, n_classes: int) -> HeadNetwork:
+class Start(NamedTuple):
+    """A network before its first step.
+
+    Attributes
+    ----------
+    network : HeadNetwork
+    fresh : tuple of torch.nn.Parameter
+        Those that pretrained weights lack: the head's, and layers that only our variant of the backbone has. Where
+        nothing is pretrained, the head's alone.
+    """
+
+    network: HeadNetwork
+    fresh: tuple[nn.Parameter, ...]
+
+
+def make_network(model: ModelConfig, objective: Objective[Any], n_classes: int) -> Start:
     """A network with the wanted start.
 
     Parameters
     ----------
     model : ModelConfig
+    objective : Objective
+        Makes the head.
     n_classes : int
 
     Returns
     -------
-    HeadNetwork
-        With random branches; the backbone starts from `model.weights`.
+    Start
+        With a random head; the backbone starts from `model.weights`.
 
     Raises
     ------
     CheckpointError
         If the weights can't be had; the message says what to fetch and where to put it.
     """
-    backbone = _backbone(model)
-    head: CalmHead | CamHead
-    if model.method == "cam":
-        head = CamHead(backbone.channels, n_classes)
-    else:
-        head = CalmHead(backbone.channels, n_classes, model.saliency_activation)
-        # An even saliency to begin with: every place may first show what it knows, and ReLU isn't born dead.
-        nn.init.normal_(head.saliency_branch.weight, std=1e-3)
-        nn.init.ones_(head.saliency_branch.get_parameter("bias"))
-    return HeadNetwork(backbone, head)
+    backbone, loaded = _backbone(model)
+    head = objective.make_head(backbone.channels, n_classes)
+    lacking = [parameter for name, parameter in backbone.named_parameters() if loaded and name not in loaded]
+    return Start(HeadNetwork(backbone, head), (*head.parameters(), *lacking))
 
 
 def freeze(network: HeadNetwork, model: ModelConfig) -> tuple[nn.Module, HeadNetwork]:
@@ -79,7 +92,9 @@ def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
                 module.eval()
 
 
-def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, object]) -> CheckpointInfo:
+def checkpoint_info(
+    config: Config, objective: Objective[Any], classes: ClassTable, training: Mapping[str, object]
+) -> CheckpointInfo:
     """Metadata of a run's checkpoint; the class order is the data's."""
     hierarchy, supersets = None, tuple[str, ...]()
     if len(classes) == 1000 and all(c.wnid for c in classes):
@@ -89,11 +104,11 @@ def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, 
         hierarchy, supersets = imagenet_hierarchy(classes), imagenet_supersets()
     model = config.model
     return CheckpointInfo(
-        method=model.method,
+        method=objective.reads_as,
         backbone=model.backbone,
         output_stride=model.output_stride,
         dilated=model.dilated,
-        saliency_activation=None if model.method == "cam" else model.saliency_activation,
+        saliency_activation=objective.saliency_activation,
         input=model.input,
         classes=classes,
         hierarchy=hierarchy,
@@ -103,15 +118,17 @@ def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, 
     )
 
 
-def _backbone(model: ModelConfig) -> Backbone:
+def _backbone(model: ModelConfig) -> tuple[Backbone, Container[str]]:
+    """A backbone, and the names of its tensors that came from pretrained weights."""
     if model.weights == "pretrained" and model.backbone == LITE0:
-        return efficientnet_lite0(model.output_stride)[0]
+        backbone = efficientnet_lite0(model.output_stride)[0]
+        return backbone, backbone.state_dict().keys()
     backbone = build_backbone(model.backbone, model.output_stride, model.dilated)
+    if model.weights == "none":
+        return backbone, ()
     if model.weights == "pretrained":
-        _load_backbone(backbone, _published(model.backbone), model.backbone)
-    elif model.weights != "none":
-        _load_backbone(backbone, _from_file(Path(model.weights)), model.weights)
-    return backbone
+        return backbone, _load_backbone(backbone, _published(model.backbone), model.backbone)
+    return backbone, _load_backbone(backbone, _from_file(Path(model.weights)), model.weights)
 
 
 def _from_file(path: Path) -> Mapping[str, Tensor]:
@@ -141,8 +158,8 @@ def _published(name: str) -> Mapping[str, Tensor]:
         ) from error
 
 
-def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> None:
-    """Load what fits by name and shape; layers that only our variant has keep their random start."""
+def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> Container[str]:
+    """Load what fits by name and shape, and give its names; our variant's own layers keep their random start."""
     state = backbone.state_dict()
     fitting = {k: v for k, v in tensors.items() if k in state and v.shape == state[k].shape}
     if len(fitting) < 0.8 * len(state):
@@ -150,3 +167,4 @@ def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str)
             f"only {len(fitting)} of the backbone's {len(state)} tensors are in {name}; these are another network's"
         )
     backbone.load_state_dict(fitting, strict=False)
+    return fitting.keys()

@@ -17,6 +17,9 @@ __all__ = ["RunFolder"]
 
 _MAX_BYTES = 20_000_000
 
+_DECISIVE = ("data", "model", "methods", "optimizer")
+"""Settings that a run can't be gone on with if they change."""
+
 
 class RunFolder:
     """Files of one training run.
@@ -101,7 +104,9 @@ class RunFolder:
     def _refuse_other_settings(self, config: Config) -> None:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
-            before = {section: dict(before[section]) for section in ("data", "model", "optimizer")}
+            if "methods" not in before:
+                raise ValueError("it was begun by version 0.1, which has to end it")
+            before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(
                 f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start anew with "
@@ -110,9 +115,9 @@ class RunFolder:
         now = json.loads(json.dumps(config.to_json()))
         changed = [
             f"{section}.{key}"
-            for section in ("data", "model", "optimizer")
-            for key in now[section]
-            if before[section].get(key) != now[section][key]
+            for section in _DECISIVE
+            for key in sorted({*now[section], *before[section]})
+            if before[section].get(key) != now[section].get(key)
         ]
         if changed:
             raise CalmError(f"the run in {self.path} had other settings ({', '.join(changed)}); it can't be resumed so")

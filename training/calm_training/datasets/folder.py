@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from calm_gui.errors import DataError
+from calm_gui.model.picture_suffixes import PICTURE_SUFFIXES
 from calm_training.datasets.picture_set import PictureSet, Sample, class_table, natural_key
 
 __all__ = ["read_folder"]
-
-PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"})
 
 
 def read_folder(root: Path, split: str) -> PictureSet:
