@@ -8,13 +8,14 @@ from pathlib import Path
 
 from PySide6.QtCore import qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from calm_gui import __version__
 from calm_gui.errors import CalmError
 from calm_gui.log_file import log_path
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_text
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.session.pane import shows_text
 
@@ -90,14 +91,14 @@ class ReportDialog(QDialog):
             layout.addWidget(widget)
 
     def _ask_place(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, "Save the report", str(Path.home() / "calm-gui-report.txt"))
-        if path:
+        start = str(Path.home() / "calm-gui-report.txt")
+        if path := ask_where_to_save(self, "Save the report", start, "Text (*.txt);;All files (*)"):
             self.save(path)
 
     def save(self, path: str) -> None:
         """Write the text, or say why it can't be written."""
         try:
-            write_bytes(path, self.text.toPlainText().encode())
+            write_text(path, self.text.toPlainText(), overwrite=True)
         except CalmError as error:
             self.message.setText(str(error))
         else:

@@ -114,7 +114,8 @@ class MapFigure(Figure):
         with drawing():
             super().savefig(target, **{**options, "format": kind})
         if isinstance(fname, (str, Path)):
-            write_bytes(fname if named or "format" in options else f"{fname}.{kind}", target.getvalue())
+            path = fname if named or "format" in options else f"{fname}.{kind}"
+            write_bytes(path, target.getvalue(), overwrite=True)
 
     def missing_glyphs(self) -> str:
         """Characters of the figure's texts that no font here can draw."""

@@ -21,7 +21,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.core.maps import AnyMap, WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.errors import CalmError, DataError, ExportError, PictureError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_bytes, write_text
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.exports import FORMATS, planned_exports, write_exports
@@ -417,7 +417,7 @@ def _iou(one: Box, other: Box) -> float:
     return both / (one.width * one.height + other.width * other.height - both)
 
 
-def write_summary(rows: Sequence[Row], path: str | Path) -> list[Path]:
+def write_summary(rows: Sequence[Row], path: str | Path, *, overwrite: bool = True) -> list[Path]:
     """Write summary rows as CSV, and as Parquet beside it where pyarrow is installed.
 
     Returns
@@ -435,11 +435,11 @@ def write_summary(rows: Sequence[Row], path: str | Path) -> list[Path]:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    write_bytes(path, text.getvalue().encode())
+    write_text(path, text.getvalue(), overwrite=overwrite)
     parquet = _as_parquet(rows)
     if parquet is None:
         return [path]
-    write_bytes(path.with_suffix(".parquet"), parquet)
+    write_bytes(path.with_suffix(".parquet"), parquet, overwrite=overwrite)
     return [path, path.with_suffix(".parquet")]
 
 
@@ -482,7 +482,7 @@ class _Journal:
         if self.path is None:
             return
         kept = self._read() if resume and self.path.exists() else [json.dumps(self._header, ensure_ascii=False)]
-        write_bytes(self.path, "".join(f"{line}\n" for line in kept).encode())
+        write_text(self.path, "".join(f"{line}\n" for line in kept), overwrite=True)
 
     def _read(self) -> list[str]:
         assert self.path is not None
@@ -532,13 +532,13 @@ class _Journal:
             if "result" in entry:
                 results[entry["result"]["path"]] = line
         lines = [json.dumps(self._header, ensure_ascii=False), *(results[path] for path in paths if path in results)]
-        write_bytes(self.path, "".join(f"{line}\n" for line in lines).encode())
+        write_text(self.path, "".join(f"{line}\n" for line in lines), overwrite=True)
 
     def _append(self, entry: dict[str, Any]) -> None:
         if self.path is None:
             return
         try:
-            with self.path.open("a", encoding="utf-8") as file:
+            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         except OSError as error:
             raise ExportError(f"{self.path} can't be written: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression, Term
@@ -57,7 +57,7 @@ def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), se
     """Write a session; errors as for `calm_gui.model.files.atomic_path`."""
     path = Path(path)
     data = session_to_json(state, path.absolute().parent, shown, sentence)
-    write_bytes(path, json.dumps(data, ensure_ascii=False, indent=1).encode())
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1), overwrite=True, inputs=state.pictures)
 
 
 def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: str) -> dict[str, Any]:

@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
+    export.add_argument("--overwrite", action="store_true", help="replace --out if it is there")
     add_answer_options(export)
     export.set_defaults(command=_export)
     return parser
@@ -180,10 +181,14 @@ def _export(options: argparse.Namespace) -> int:
     import torch
 
     from calm_gui.model.checkpoint import save_checkpoint
+    from calm_gui.model.files import check_free
     from calm_gui.model.loaded import load_remembering
 
+    check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
-    save_checkpoint(options.out, model.network, model.info, torch.float16)
+    save_checkpoint(
+        options.out, model.network, model.info, torch.float16, overwrite=options.overwrite, inputs=[options.checkpoint]
+    )
     print(options.out)
     return 0
 

@@ -37,13 +37,16 @@ def plot_of(command: str, results: Results) -> Figure:
     return figure
 
 
-def draw(command: str, results: Results, path: Path) -> list[Path]:
-    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time."""
+def draw(command: str, results: Results, path: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time.
+
+    Errors as for `calm_gui.model.files.atomic_path`.
+    """
     figure = plot_of(command, results)
     written = []
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
         target = path.with_suffix(suffix)
-        with atomic_path(target) as temporary, drawing():
+        with atomic_path(target, overwrite=overwrite) as temporary, drawing():
             figure.savefig(temporary, metadata=metadata)
         written.append(target)
     return written

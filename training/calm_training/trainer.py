@@ -234,8 +234,8 @@ class Trainer:
             return
         info = checkpoint_info(self.config, self.objective, self.pictures.classes, self._facts(row))
         if improved:
-            save_checkpoint(self.folder.best, self.network, info, torch.float32)
-        save_checkpoint(self.folder.last, self.network, info, torch.float32)
+            save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
+        save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
         self.folder.write_log(self.history)
         self.save()
         if not self.quiet:
