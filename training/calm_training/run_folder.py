@@ -104,7 +104,7 @@ class RunFolder:
     def _refuse_other_settings(self, config: Config) -> None:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
-            if "methods" not in before:
+            if "model" in before and "methods" not in before:
                 raise ValueError("it was begun by version 0.1, which has to end it")
             before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
