@@ -340,6 +340,9 @@ class _Run:
         model = _load(checkpoint, self.options)
         plan = self._plan_for(model.info.is_cam)
         check_sets(plan.request, model.classes, model.hierarchy)
+        truth = self._truth(model.classes)
+        if truth and not truth.covers_each(self.paths):
+            print(f"calm-explain: {truth.coverage(self.paths)}", file=sys.stderr)
         names, journal = self.names, None
         if several_checkpoints:
             names = {path: f"{name}.{Path(model.name).stem}" for path, name in names.items()}
@@ -353,7 +356,7 @@ class _Run:
             plan,
             self.out,
             names=names,
-            truth=self._truth(model.classes),
+            truth=truth,
             journal=journal,
             resume=self.options.resume,
             overwrite=self.options.overwrite,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import AnyMap, WinnerMap
@@ -491,9 +492,9 @@ class _Journal:
             lines = self.path.read_bytes().decode("utf-8", errors="replace").split("\n")
             for number, line in enumerate(lines[:-1]):  # what follows the last line break was cut off
                 entry = json.loads(line)
-                if number == 0 and entry != self._header:
+                if number == 0 and (changes := compare_values(entry, json.loads(json.dumps(self._header)))):
                     raise DataError(
-                        f"{self.path} is of a batch with other settings or another checkpoint; "
+                        f"{self.path} is of a batch with other settings ({say_changes(changes)}); "
                         "give the same ones, or leave --resume out"
                     )
                 if "result" in entry:

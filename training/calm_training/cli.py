@@ -123,14 +123,19 @@ def _show(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from calm_training.datasets.faults import bad_files
     from calm_training.datasets.layouts import read_pictures
+    from calm_training.datasets.same_classes import with_classes
 
     config = _config(options)
     bad = 0
-    for split in (config.data.train, config.data.test):
-        pictures = read_pictures(config.data.layout, options.data / config.data.root, split)
+    root = options.data / config.data.root
+    sets = {split: read_pictures(config.data.layout, root, split) for split in (config.data.train, config.data.test)}
+    test = sets[config.data.test]
+    sets[config.data.test] = with_classes(test, sets[config.data.train].classes, config.data.test)
+    for split, pictures in sets.items():
         faults = bad_files(pictures.samples, config.run.workers)
         bad += len(faults)
-        print(f"{split}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
+        count = sum(n > 0 for n in pictures.counts())
+        print(f"{split}: {len(pictures.samples)} pictures, {count} classes, {len(faults)} bad files")
         for path, reason in faults:
             print(f"  {path}: {reason}")
         if split == config.data.train:

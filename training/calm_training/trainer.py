@@ -22,6 +22,7 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
+from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
@@ -98,6 +99,7 @@ class Trainer:
         self.task = wrap(task, group, device)
         self.optimizer = make_optimizer(self.trained, fresh, config.optimizer)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.optimizer.precision == "float16")
+        self.data = identity_of({config.data.train: pictures, config.data.test: test})
         self.epoch = self.batch = 0  # the next batch to do
         self.losses: list[float] = []  # of this epoch so far
         self.skipped = 0
@@ -107,7 +109,9 @@ class Trainer:
         self.caches: dict[int, FeatureCache] = {}  # by id of the picture set
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state, if it is of the same classes and pictures."""
+        if "data" in state:
+            refuse_others(state["data"], self.data)
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scaler.load_state_dict(state["scaler"])
@@ -128,6 +132,7 @@ class Trainer:
                 "scaler": self.scaler.state_dict(),
                 "methods": {method.name: method.state_dict() for method in self.methods},
                 "random": torch.get_rng_state(),
+                "data": self.data,
                 **{name: getattr(self, name) for name in ("epoch", "batch", "losses", "skipped", "best", "history")},
             }
         )
