@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import calm_gui
 from calm_gui.answer_options import add_answer_options, answers_of
+from calm_gui.command import INTERRUPTED, UNUSABLE, command
+from calm_gui.core.readings import CAM, READINGS
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
+from calm_gui.methods import METHODS
+from calm_gui.ranks import rank_number
+from calm_gui.session.pane import shows_text
 
 if TYPE_CHECKING:
     from calm_gui.core.classes import ClassTable
@@ -23,10 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build_parser", "main"]
 
-ALL_DONE, SOME_FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
-"""Exit statuses."""
+ALL_DONE, SOME_FAILED = 0, 1
+"""Exit statuses, besides those of `calm_gui.command`."""
 
-_READINGS = ("attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "cam")
 _FORMATS = ("png", "svg", "pdf", "tiff", "jpeg", "overlay", "npz", "csv", "mask", "coco")
 _SHEET_SIDE = 12
 
@@ -41,8 +45,8 @@ Examples:
   calm-explain photos/ --truth boxes.csv --out report --where "share_in_box < 0.5" --contact-sheet report/worst.pdf
   calm-explain --from figures/dog.attribution.afghan-hound-n02088094.json --out again
 
-Exit status: 0 if all was done, 1 if some pictures failed (the others are done, the failures listed), 2 if the arguments
-can't be used.
+Exit status: 0 if all was done, 1 if some pictures failed (the others are done, the failures listed) or something
+unexpected happened, 2 if the arguments can't be used, 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 
@@ -65,7 +69,22 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--contrast", default="@runner-up", metavar="SET", help="class set B of the counterfactual (default @runner-up)"
     )
-    add("--reading", action="append", choices=_READINGS, help="default attribution (cam for CAM); may be repeated")
+    names = ", ".join(READINGS)
+    add(
+        "--reading",
+        type=_reading,
+        action="append",
+        metavar="NAME",
+        help=f"{names}; may be repeated (default attribution; cam for CAM)",
+    )
+    add(
+        "--map",
+        dest="reading",
+        action="append",
+        metavar="NAME",
+        type=_map,
+        help=f"a reading, or a method of others: {', '.join(METHODS)}; may be repeated",
+    )
     add("--depth", type=int, default=6, metavar="N", help="depth of the winner map in the hierarchy (default 6)")
     add("--top", type=int, default=5, metavar="N", help="how many of the most probable classes are listed (default 5)")
     add("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default auto)")
@@ -105,6 +124,23 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _reading(name: str) -> str:
+    """A reading, as requests write it."""
+    if name not in READINGS:
+        raise argparse.ArgumentTypeError(f"there is no reading {name!r}; there are {', '.join(READINGS)}")
+    return name
+
+
+def _map(name: str) -> str:
+    """A reading or a method, as requests write it."""
+    if name in METHODS:
+        return shows_text(METHODS[name])
+    if name not in READINGS:
+        raise argparse.ArgumentTypeError(f"there is no map {name!r}; there are {', '.join((*READINGS, *METHODS))}")
+    return name
+
+
+@command("calm-explain")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `calm-explain`; returns its exit status."""
     parser = build_parser()
@@ -120,10 +156,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("calm-explain: stopped; the same command with --resume goes on", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read stdout has gone; Python would complain once more while closing it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SOME_FAILED
     finally:
         for folder in missing:  # made for nothing, if they are empty
             with suppress(OSError):
@@ -151,10 +183,11 @@ def _load(name: str, options: argparse.Namespace) -> "LoadedModel":
 def _device(options: argparse.Namespace) -> str:
     """The device asked for; under torchrun each process takes the GPU of its own rank."""
     device = str(options.device)
-    if device == "auto" and "LOCAL_RANK" in os.environ:
+    rank = rank_number("LOCAL_RANK")
+    if device == "auto" and rank is not None:
         from calm_gui.model.device import available_devices
 
-        own = f"cuda:{os.environ['LOCAL_RANK']}"
+        own = f"cuda:{rank}"
         return own if own in available_devices() else "auto"
     return device
 
@@ -191,8 +224,8 @@ class _Run:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from calm_gui.session.batch import output_names, shard_of
+        from calm_gui.session.picture_files import pictures_in
         from calm_gui.session.question import parse_question
-        from calm_gui.session.workspace import pictures_in
 
         self.options = options
         if not options.pictures:
@@ -297,7 +330,7 @@ class _Run:
     def _plan_for(self, is_cam: bool) -> "BatchPlan":
         """The plan; CAM has but one reading, which is the one meant where none is asked for."""
         if is_cam and not self.options.reading:
-            return replace(self.plan, request=replace(self.plan.request, readings=("cam",)))
+            return replace(self.plan, request=replace(self.plan.request, readings=(CAM.key,)))
         return self.plan
 
     def _explain_all(self, checkpoint: str, several_checkpoints: bool) -> None:
@@ -401,8 +434,7 @@ class _Run:
             truth = self._truth(model.classes)
             for row in (row for row in rows if row["checkpoint"] == checkpoint):
                 explanation = model.explain(row["file"])
-                reading = "cam" if model.info.is_cam else "attribution"
-                shown = explanation.reading(reading, parse_set(row["target"], explanation))
+                shown = explanation.reading(explanation.own_reading.key, parse_set(row["target"], explanation))
                 value = row[self.options.by]
                 number = f"{value:.3g}" if isinstance(value, float) else str(value)
                 lines = (row["name"], row["target_name"], f"{self.options.by} {number}")
@@ -464,8 +496,9 @@ def _columns() -> tuple[str, ...]:
 
 def _shard(text: str | None) -> tuple[int, int] | None:
     """Number and count of the part asked for, or of torchrun's rank."""
-    if text is None and int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ:
-        return int(os.environ["RANK"]) + 1, int(os.environ["WORLD_SIZE"])
+    rank, world = rank_number("RANK"), rank_number("WORLD_SIZE")
+    if text is None and rank is not None and world is not None and world > 1:
+        return rank + 1, world
     if text is None:
         return None
     number, slash, count = text.partition("/")

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import platformdirs
 
 from calm_gui.errors import CalmError, CheckpointError
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 from calm_gui.model.info import Activation, Method
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
@@ -106,7 +106,7 @@ def remember_answers(sha256: str, answers: Answers) -> None:
     """Keep answers; a failure is logged, for they can be asked again."""
     try:
         answers_path().parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(answers_path(), json.dumps({**_kept(), sha256: answers.to_json()}, indent=1).encode())
+        write_text(answers_path(), json.dumps({**_kept(), sha256: answers.to_json()}, indent=1), overwrite=True)
     except (CalmError, OSError) as error:
         _log.warning("answers not kept: %s", error)
 

@@ -15,6 +15,7 @@ __all__ = [
     "CamHead",
     "HeadNetwork",
     "check_raw_outputs",
+    "log_class_probabilities",
     "log_conditional",
     "log_saliency",
 ]
@@ -132,6 +133,24 @@ def log_saliency(a: Tensor, activation: Activation, normaliser_gradient: bool = 
         log_s = torch.where(tail, a, functional.softplus(torch.where(tail, 0.0, a)).log())
         log_sum = torch.logsumexp(log_s, dim=(-2, -1), keepdim=True)
     return log_s - (log_sum if normaliser_gradient else log_sum.detach())
+
+
+def log_class_probabilities(f: Tensor, a: Tensor | None, activation: Activation | None) -> Tensor:
+    """log p(y|x): the sum of the joint over locations, or for CAM the softmax of the mean scores.
+
+    Parameters
+    ----------
+    f : Tensor, (B,C,H,W)
+    a : Tensor, (B,1,H,W), or None for CAM
+    activation : {"softplus", "relu"} or None
+
+    Returns
+    -------
+    Tensor, (B,C), float32
+    """
+    if a is None or activation is None:
+        return functional.log_softmax(f.float().mean(dim=(2, 3)), dim=1)
+    return torch.logsumexp(log_conditional(f) + log_saliency(a, activation)[:, None], dim=(2, 3))
 
 
 def check_raw_outputs(f: Tensor, a: Tensor | None, activation: Activation | None) -> None:

@@ -12,9 +12,10 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation, Presenter
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
+from calm_gui.core.presenter import Presenter
 from calm_gui.errors import CheckpointError, DeviceMemoryError
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers, remember_answers
 from calm_gui.model.calm import HeadNetwork

@@ -21,8 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme

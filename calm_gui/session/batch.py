@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calm_gui.core.explanation import AnyExplanation, Explanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import AnyMap, WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.errors import CalmError, DataError, ExportError, PictureError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_bytes, write_text
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.exports import FORMATS, planned_exports, write_exports
@@ -108,7 +109,7 @@ class PictureResult:
     top : tuple of dict
         ``{"index", "wnid", "name", "probability"}``, the most probable first.
     maps : tuple of dict
-        ``{"reading", "target", "sum", "check_passed"}`` of each map.
+        ``{"reading" or "method", "target", "sum", "check_passed"}`` of each map.
     rows : tuple of dict
         Its rows of the summary.
     files : tuple of str
@@ -313,7 +314,7 @@ def _result(
     if isinstance(found, CalmError):
         return PictureResult(path, name, error=str(found))
     try:
-        maps = list(plan.request.maps(found))
+        maps = list(plan.request.maps(found, lambda method, target: method.map(model, path, target, explanation=found)))
         origin = {"file": path, "name": name, "checkpoint": model.name, **_truth_columns(found, truth.class_of(path))}
         rows = [
             origin | summary_row(found, text, plan.request.contrast, truth.boxes_of(path))
@@ -345,11 +346,11 @@ def _truth_columns(explanation: AnyExplanation, index: int | None) -> Row:
     return {"truth_index": index, "truth_name": explanation.classes[index].name, "p_truth": p}
 
 
-def _map_row(shown: Map | WinnerMap) -> Row:
+def _map_row(shown: AnyMap) -> Row:
     if isinstance(shown, WinnerMap):
-        return {"reading": "winner", "depth": shown.depth, "groups": len(shown.legend())}
+        return {shown.kind.family: shown.kind.key, "depth": shown.depth, "groups": len(shown.legend())}
     return {
-        "reading": shown.reading,
+        shown.kind.family: shown.kind.key,
         "target": None if shown.target is None else shown.target.indices.tolist(),
         "contrast": None if shown.contrast is None else shown.contrast.indices.tolist(),
         "sum": shown.sum if shown.check else None,
@@ -416,7 +417,7 @@ def _iou(one: Box, other: Box) -> float:
     return both / (one.width * one.height + other.width * other.height - both)
 
 
-def write_summary(rows: Sequence[Row], path: str | Path) -> list[Path]:
+def write_summary(rows: Sequence[Row], path: str | Path, *, overwrite: bool = True) -> list[Path]:
     """Write summary rows as CSV, and as Parquet beside it where pyarrow is installed.
 
     Returns
@@ -434,11 +435,11 @@ def write_summary(rows: Sequence[Row], path: str | Path) -> list[Path]:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    write_bytes(path, text.getvalue().encode())
+    write_text(path, text.getvalue(), overwrite=overwrite)
     parquet = _as_parquet(rows)
     if parquet is None:
         return [path]
-    write_bytes(path.with_suffix(".parquet"), parquet)
+    write_bytes(path.with_suffix(".parquet"), parquet, overwrite=overwrite)
     return [path, path.with_suffix(".parquet")]
 
 
@@ -481,7 +482,7 @@ class _Journal:
         if self.path is None:
             return
         kept = self._read() if resume and self.path.exists() else [json.dumps(self._header, ensure_ascii=False)]
-        write_bytes(self.path, "".join(f"{line}\n" for line in kept).encode())
+        write_text(self.path, "".join(f"{line}\n" for line in kept), overwrite=True)
 
     def _read(self) -> list[str]:
         assert self.path is not None
@@ -531,13 +532,13 @@ class _Journal:
             if "result" in entry:
                 results[entry["result"]["path"]] = line
         lines = [json.dumps(self._header, ensure_ascii=False), *(results[path] for path in paths if path in results)]
-        write_bytes(self.path, "".join(f"{line}\n" for line in lines).encode())
+        write_text(self.path, "".join(f"{line}\n" for line in lines), overwrite=True)
 
     def _append(self, entry: dict[str, Any]) -> None:
         if self.path is None:
             return
         try:
-            with self.path.open("a", encoding="utf-8") as file:
+            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         except OSError as error:
             raise ExportError(f"{self.path} can't be written: {error.strerror or error}") from error

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.threshold import component_boxes, threshold_cells
 from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import FigureSpec

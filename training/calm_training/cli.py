@@ -2,14 +2,15 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm_gui.answer_options import add_answer_options, answers_of
+from calm_gui.command import command
 from calm_gui.errors import CalmError
+from calm_gui.ranks import rank_number
 
 if TYPE_CHECKING:
     from calm_training.config import Config
@@ -20,21 +21,22 @@ DEMO = "imagenet-demo"
 """Not a TOML recipe: makes the bundled checkpoints (`calm_training.demo`)."""
 
 
+@command("calm-train")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted with the state saved.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted with the state saved.
     """
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
+    chosen: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        return chosen(options)
     except CalmError as error:
         print(f"calm-train: {error}", file=sys.stderr)
-        return 130 if type(error).__name__ == "RunInterruptedError" else 1
+        return int(getattr(error, "status", 1))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
+    export.add_argument("--overwrite", action="store_true", help="replace --out if it is there")
     add_answer_options(export)
     export.set_defaults(command=_export)
     return parser
@@ -158,7 +161,7 @@ def _train(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         quiet=options.quiet,
     )
-    if os.environ.get("RANK", "0") == "0":  # torchrun's processes all come here
+    if not rank_number("RANK"):  # torchrun's processes all come here
         print(f"best checkpoint: {best}")
     return 0
 
@@ -184,12 +187,16 @@ def _export(options: argparse.Namespace) -> int:
     import torch
 
     from calm_gui.model.checkpoint import save_checkpoint
+    from calm_gui.model.files import check_free
     from calm_gui.model.loaded import load_remembering
 
     if options.out.suffix != ".safetensors":
         raise CalmError(f"{options.out} doesn't end in .safetensors, which is the only format that is written")
+    check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
-    save_checkpoint(options.out, model.network, model.info, torch.float16)
+    save_checkpoint(
+        options.out, model.network, model.info, torch.float16, overwrite=options.overwrite, inputs=[options.checkpoint]
+    )
     print(options.out)
     return 0
 

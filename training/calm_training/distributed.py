@@ -1,6 +1,5 @@
 """One process or many: ranks as torchrun sets them, exact sums over processes, words from the first one only."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
+
+from calm_gui.ranks import rank_number
 
 __all__ = ["ALONE", "Processes", "processes", "wrap"]
 
@@ -76,12 +77,12 @@ def processes(device_type: str) -> Iterator[Processes]:
     device_type : str
         ``cuda`` communicates through nccl, everything else through gloo.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if (rank_number("WORLD_SIZE") or 1) == 1:
         yield ALONE
         return
     distributed.init_process_group("nccl" if device_type == "cuda" else "gloo")
     try:
-        yield Processes(distributed.get_rank(), distributed.get_world_size(), int(os.environ.get("LOCAL_RANK", "0")))
+        yield Processes(distributed.get_rank(), distributed.get_world_size(), rank_number("LOCAL_RANK") or 0)
     finally:
         distributed.destroy_process_group()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from calm_gui.errors import DataError, ExportError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_text
 
 __all__ = ["Journal"]
 
@@ -32,7 +32,7 @@ class Journal:
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
         header = json.loads(json.dumps({"evaluation": settings}))
         lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
-        write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+        write_text(path, "".join(f"{line}\n" for line in lines), overwrite=True)
 
     def counts(self, checkpoint: str) -> dict[str, dict[str, Any]]:
         """What every picture finished under a checkpoint counted, by the picture's key."""

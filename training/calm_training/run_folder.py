@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from calm_gui.errors import CalmError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_bytes, write_text
 from calm_training.config import Config
 
 __all__ = ["RunFolder"]
@@ -60,13 +60,13 @@ class RunFolder:
                 raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
             shutil.rmtree(path)
         path.mkdir(parents=True, exist_ok=True)
-        write_bytes(self._settings, json.dumps(config.to_json(), indent=1).encode())
+        write_text(self._settings, json.dumps(config.to_json(), indent=1), overwrite=True)
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write everything that resuming needs."""
         content = io.BytesIO()  # not a file, where torch reports a full disk as an error of its own
         torch.save(state, content)
-        write_bytes(self._state, content.getvalue())
+        write_bytes(self._state, content.getvalue(), overwrite=True)
 
     def load_state(self) -> dict[str, Any] | None:
         """The state to go on from, None if the run was ended before the first one."""
@@ -99,7 +99,7 @@ class RunFolder:
         writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)
-        write_bytes(self.path / "log.csv", text.getvalue().encode())
+        write_text(self.path / "log.csv", text.getvalue(), overwrite=True)
 
     def _refuse_other_settings(self, config: Config) -> None:
         try:

@@ -36,7 +36,17 @@ __all__ = ["RunInterruptedError", "Task", "Trainer"]
 
 
 class RunInterruptedError(CalmError):
-    """A run was asked to end; its state is saved."""
+    """A run was asked to end; its state is saved.
+
+    Attributes
+    ----------
+    status : int
+        The command's exit status: 128 and the number of the signal.
+    """
+
+    def __init__(self, sentence: str, number: int = signal.SIGINT) -> None:
+        super().__init__(sentence)
+        self.status = 128 + number
 
 
 class Task(nn.Module):
@@ -96,7 +106,7 @@ class Trainer:
         self.skipped = 0
         self.best = -1.0
         self.history: list[dict[str, float]] = []
-        self.stop = False
+        self.stop, self.signal = False, int(signal.SIGINT)
         self.caches: dict[int, FeatureCache] = {}  # by id of the picture set
 
     def load(self, state: dict[str, Any]) -> None:
@@ -184,7 +194,7 @@ class Trainer:
                 )
             if self.group.any(self.stop, self.device):
                 self.save()
-                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; go on with --resume")
+                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; go on with --resume", self.signal)
             if time.monotonic() - saved > 60 * self.config.run.save_minutes:
                 self.save()
                 saved = time.monotonic()
@@ -228,8 +238,8 @@ class Trainer:
             return
         info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
         if improved:
-            save_checkpoint(self.folder.best, self.network, info, torch.float32)
-        save_checkpoint(self.folder.last, self.network, info, torch.float32)
+            save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
+        save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
         self.folder.write_log(self.history)
         self.save()
         if not self.quiet:
@@ -340,8 +350,9 @@ class Trainer:
     def _signals(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM ask the run to save and end after the present step."""
 
-        def ask(_: int, __: object) -> None:
+        def ask(number: int, _: object) -> None:
             self.stop = True
+            self.signal = number
 
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
         try:

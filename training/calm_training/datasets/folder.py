@@ -4,12 +4,11 @@ from pathlib import Path
 
 from calm_gui.errors import DataError
 from calm_gui.model.class_names import class_table
+from calm_gui.model.picture_suffixes import PICTURE_SUFFIXES
 from calm_training.datasets.layout import Layout
 from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
 
 __all__ = ["FOLDER", "folder_splits", "read_folder"]
-
-PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"})
 
 
 def folder_splits(root: Path) -> tuple[str, ...]:
