@@ -65,10 +65,10 @@ def tiny(methods: dict[str, object] | None = None, **optimizer: object) -> Confi
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes of noisy pictures, red and blue, 12 for training and 4 for testing each."""
+    """Two classes of noisy pictures, red and blue, 12 for training, 4 for validation and 4 for testing each."""
     root = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)
-    for split, number in (("train", 12), ("test", 4)):
+    for split, number in (("train", 12), ("val", 4), ("test", 4)):
         for name, channel in (("10 blue", 2), ("9 red", 0)):
             folder = root / split / name
             folder.mkdir(parents=True)
@@ -98,7 +98,9 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
     assert model.info.method == method
     assert model.info.training["settings"]["optimizer"]["epochs"] == 6
-    assert model.info.training["metrics"]["top-1 on the test split"] >= 0.75
+    metrics = model.info.training["metrics"]
+    assert metrics["top-1 on the test split"] >= 0.75
+    assert (metrics["validation pictures"], metrics["test pictures"]) == (8, 8)
     red = model.explain(pictures / "test/9 red/0.png")
     assert red.top(1)[0][0] == 0
     rows = (tmp_path / "run/log.csv").read_text().splitlines()
@@ -237,7 +239,7 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
 
 def test_broken_test_pictures_are_never_skipped_silently(pictures, tmp_path):
     broken = tmp_path / "broken"
-    for split in ("train", "test"):
+    for split in ("train", "val", "test"):
         for name in ("a", "b"):
             (broken / split / name).mkdir(parents=True)
             Image.new("RGB", (70, 70)).save(broken / split / name / "0.png")

@@ -122,23 +122,24 @@ def _show(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from calm_training.datasets.faults import bad_files
-    from calm_training.datasets.layouts import read_pictures
-    from calm_training.datasets.same_classes import with_classes
+    from calm_training.datasets.splits import read_splits
 
     config = _config(options)
+    data = config.data
+    splits = read_splits(data.layout, options.data / data.root, data.train, data.validation, data.test)
+    for note in splits.notes:
+        print(note)
     bad = 0
-    root = options.data / config.data.root
-    sets = {split: read_pictures(config.data.layout, root, split) for split in (config.data.train, config.data.test)}
-    test = sets[config.data.test]
-    sets[config.data.test] = with_classes(test, sets[config.data.train].classes, config.data.test)
-    for split, pictures in sets.items():
+    for name, pictures in (("training", splits.train), ("validation", splits.validation), ("test", splits.test)):
+        if pictures is None:
+            print(f"{name}: no pictures")
+            continue
         faults = bad_files(pictures.samples, config.run.workers)
         bad += len(faults)
-        count = sum(n > 0 for n in pictures.counts())
-        print(f"{split}: {len(pictures.samples)} pictures, {count} classes, {len(faults)} bad files")
+        print(f"{name}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
         for path, reason in faults:
             print(f"  {path}: {reason}")
-        if split == config.data.train:
+        if pictures is splits.train:
             for info, count in zip(pictures.classes, pictures.counts(), strict=True):
                 print(f"  {info.index:4d} {info.name}: {count}")
     return 1 if bad else 0
@@ -189,6 +190,8 @@ def _export(options: argparse.Namespace) -> int:
     from calm_gui.model.files import check_free
     from calm_gui.model.loaded import load_remembering
 
+    if options.out.suffix != ".safetensors":
+        raise CalmError(f"{options.out} doesn't end in .safetensors, which is the only format that is written")
     check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
     save_checkpoint(

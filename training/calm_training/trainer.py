@@ -19,16 +19,17 @@ from tqdm import tqdm
 
 from calm_gui.errors import CalmError
 from calm_gui.model.calm import HeadNetwork
-from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkpoint
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
 from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.splits import Splits
 from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
 from calm_training.frozen import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
-from calm_training.network import checkpoint_info, freeze, make_network, set_training
+from calm_training.network import checkpoint_info, freeze, known_classes, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
 
@@ -76,18 +77,20 @@ class Trainer:
     def __init__(
         self,
         config: Config,
-        pictures: PictureSet,
-        test: PictureSet,
+        splits: Splits,
         device: torch.device,
         group: Processes,
+        out: Path,
         folder: RunFolder | None,
         quiet: bool,
     ) -> None:
-        self.config, self.pictures, self.test = config, pictures, test
-        self.device, self.group, self.folder, self.quiet = device, group, folder, quiet
+        self.config, self.splits = config, splits
+        self.pictures, self.validation = splits.train, splits.validation
+        self.known = known_classes(splits.train.classes)
+        self.device, self.group, self.out, self.folder, self.quiet = device, group, out, folder, quiet
         torch.manual_seed(config.run.seed)
         self.objective, self.methods = make_methods(config.methods)
-        network, fresh = make_network(config.model, self.objective, len(pictures.classes))
+        network, fresh = make_network(config.model, self.objective, len(self.pictures.classes))
         self.network = network.to(device).to(memory_format=torch.channels_last)
         if config.run.sync_batch_norm and group.world > 1:
             self.network = nn.SyncBatchNorm.convert_sync_batchnorm(self.network)  # type: ignore[no-untyped-call]
@@ -99,7 +102,7 @@ class Trainer:
         self.task = wrap(task, group, device)
         self.optimizer = make_optimizer(self.trained, fresh, config.optimizer)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.optimizer.precision == "float16")
-        self.data = identity_of({config.data.train: pictures, config.data.test: test})
+        self.data = identity_of({"training": splits.train, "validation": splits.validation})
         self.epoch = self.batch = 0  # the next batch to do
         self.losses: list[float] = []  # of this epoch so far
         self.skipped = 0
@@ -138,20 +141,20 @@ class Trainer:
         )
 
     @contextmanager
-    def cached_features(self, folder: Path) -> Iterator[None]:
+    def cached_features(self) -> Iterator[None]:
         """Hold what the frozen stages give for every picture, if it is the same in every epoch."""
         if self.config.data.augment or not self.config.model.freeze:
             yield
             return
         with ExitStack() as stack:
-            for pictures in (self.pictures, self.test):
+            for pictures in (self.pictures, self.validation):
                 dataset = TrainingPictures(pictures, self.config.model.input)
 
                 def inputs(numbers: Sequence[int], dataset: TrainingPictures = dataset) -> Tensor:
                     return torch.stack([dataset[i][0] for i in numbers]).to(self.device)
 
                 with tqdm(total=len(dataset), desc="frozen stages", disable=self.quiet) as bar:
-                    cache = FeatureCache(self.frozen, inputs, len(dataset), folder, progress=bar.update)
+                    cache = FeatureCache(self.frozen, inputs, len(dataset), self.out, progress=bar.update)
                 self.caches[id(pictures)] = stack.enter_context(cache)
             yield
 
@@ -161,6 +164,7 @@ class Trainer:
             while self.epoch < self.config.optimizer.epochs:
                 self._train_epoch()
                 self._finish_epoch()
+        self._test_best()
 
     def _train_epoch(self) -> None:
         settings = self.config.optimizer
@@ -223,7 +227,7 @@ class Trainer:
         return value
 
     def _finish_epoch(self) -> None:
-        accuracy = self._accuracy()
+        accuracy = self._accuracy(self.validation)
         self.epoch, self.batch = self.epoch + 1, 0
         row = {
             "epoch": self.epoch,
@@ -237,7 +241,7 @@ class Trainer:
         self.best = max(self.best, accuracy)
         if self.folder is None:
             return
-        info = checkpoint_info(self.config, self.objective, self.pictures.classes, self._facts(row))
+        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
         if improved:
             save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
         save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
@@ -253,20 +257,45 @@ class Trainer:
             "methods": [method.name for method in self.methods],
             "epochs": self.epoch,
             "seed": self.config.run.seed,
-            "metrics": {"top-1 on the test split": row["accuracy"], "test pictures": len(self.test.samples)},
+            "metrics": {
+                "top-1 on the validation split": row["accuracy"],
+                "validation pictures": len(self.validation.samples),
+            },
+            "notes": list(self.splits.notes),
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
         }
 
-    def _accuracy(self) -> float:
-        """Top-1 on the test split, each picture counted once whatever the number of processes."""
+    def _test_best(self) -> None:
+        """Measure the best checkpoint on the test split, once, as nothing was chosen on it."""
+        test = self.splits.test
+        if test is None:
+            return
+        self.group.wait()
+        best = self.out / "best.safetensors"
+        info, tensors = read_checkpoint(best)
+        load_weights(self.network, tensors, best.name)
+        accuracy = self._accuracy(test)
+        if self.folder is None:
+            return
+        metrics = {
+            **info.training["metrics"],
+            "top-1 on the test split": accuracy,
+            "test pictures": len(test.samples),
+        }
+        save_checkpoint(best, self.network, info.with_training(metrics=metrics), torch.float32, overwrite=True)
+        if not self.quiet:
+            tqdm.write(f"best checkpoint: accuracy {accuracy:.2%} on {len(test.samples)} test pictures")
+
+    def _accuracy(self, pictures: PictureSet) -> float:
+        """Top-1 on a split, each picture counted once whatever the number of processes."""
         self.trained.eval()
-        numbers = np.arange(len(self.test.samples))[self.group.rank :: self.group.world]
+        numbers = np.arange(len(pictures.samples))[self.group.rank :: self.group.world]
         batches = [numbers[i : i + 64] for i in range(0, len(numbers), 64)]
         right = 0
         with torch.inference_mode():
-            for inputs, labels in self._inputs(self.test, batches):
+            for inputs, labels in self._inputs(pictures, batches):
                 right += int((self.objective.scores(self.trained(inputs)).argmax(1) == labels).sum())
-        return self.group.sum([float(right)], self.device)[0] / len(self.test.samples)
+        return self.group.sum([float(right)], self.device)[0] / len(pictures.samples)
 
     def _batches(self, left: list[NDArray[np.int64]]) -> Iterator[Batch]:
         """What is left of an epoch, batch by batch, as the methods change it."""

@@ -1,7 +1,9 @@
 """The classes of one split brought to those of another, by name."""
 
-from calm_gui.core.classes import ClassTable
-from calm_gui.core.comparison import class_keys, class_positions, compare_lists
+from dataclasses import replace
+
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.comparison import class_keys, class_positions
 from calm_gui.errors import DataError
 from calm_training.datasets.picture_set import PictureSet, Sample
 
@@ -27,18 +29,28 @@ def with_classes(pictures: PictureSet, classes: ClassTable, name: str) -> Pictur
     DataError
         If a picture's class isn't one of the training classes.
     """
+    if pictures.classes is classes:
+        return pictures
     positions = list(class_positions(classes, pictures.classes))
     for info in pictures.classes:
-        if positions[info.index] is None and info.name == f"class {info.index}" and info.index < len(classes):
+        made_up = info.name == f"class {info.index}"
+        if pictures.numbered:  # the number is the class; a name that contradicts it is an error
+            same = info.index < len(classes) and (made_up or _is_called(classes[info.index], info))
+            positions[info.index] = info.index if same else None
+        elif positions[info.index] is None and made_up and info.index < len(classes):
             positions[info.index] = info.index
     used = {sample.label for sample in pictures.samples}
     strange = [label for label in sorted(used) if positions[label] is None]
     if strange:
         keys = class_keys(pictures.classes)
-        difference = compare_lists(class_keys(classes), [keys[label] for label in sorted(used)])
+        names = [keys[label] for label in strange]
         raise DataError(
-            f"the classes of {name} and of the training pictures differ: {difference.sentence('training', name)}; "
-            "a class that was never trained can't be tested"
+            f"{len(names)} classes of the {name} pictures aren't trained ({', '.join(names[:5])}); training has "
+            f"{len(classes)} classes ({', '.join(info.name for info in classes[:5])}, ...)"
         )
     samples = tuple(Sample(sample.path, positions[sample.label] or 0) for sample in pictures.samples)
-    return PictureSet(samples, classes)
+    return replace(pictures, samples=samples, classes=classes)
+
+
+def _is_called(trained: ClassInfo, found: ClassInfo) -> bool:
+    return trained.name in (found.name, f"class {trained.index}")
