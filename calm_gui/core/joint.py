@@ -22,6 +22,11 @@ Array = Any
 """numpy.ndarray or torch.Tensor."""
 
 
+def _writable(classes: ClassSet) -> Array:
+    """Indices of a class set; torch warns of arrays that can't be written to."""
+    return classes.indices.copy()
+
+
 class Joint:
     """p(y,z|x) = g * h of one picture (paper, section 4.1).
 
@@ -102,22 +107,22 @@ class Joint:
 
     def probability(self, classes: ClassSet) -> float:
         """p(A|x) in float64, from raw f and a."""
-        return float(self.class_probabilities[classes.indices].sum())
+        return float(self.class_probabilities[_writable(classes)].sum())
 
     def rows(self, classes: ClassSet) -> Array:
         """Sum of the joint's rows of a class set, (H,W), float64."""
-        values = self.values if len(classes) == len(self.values) else self.values[classes.indices]
+        values = self.values if len(classes) == len(self.values) else self.values[_writable(classes)]
         return values.sum(0, dtype=self.xp.float64)
 
     def rows64(self, classes: ClassSet) -> Array:
         """The same from raw f and a, for probabilities too small for float32."""
         scores, weights = self._factors64()
-        return scores[classes.indices].sum(0) * weights
+        return scores[_writable(classes)].sum(0) * weights
 
     def conditional(self, classes: ClassSet) -> Array:
         """p(A|x,z), (H,W), float64: from the class branch alone, so that it is defined where h = 0 too."""
         xp = self.xp
-        return xp.exp(self.f[classes.indices] - self._log_normaliser).sum(0, dtype=xp.float64)
+        return xp.exp(self.f[_writable(classes)] - self._log_normaliser).sum(0, dtype=xp.float64)
 
 
 class ClassScores:
@@ -143,8 +148,8 @@ class ClassScores:
 
     def probability(self, classes: ClassSet) -> float:
         """p(A|x) in float64."""
-        return float(self.class_probabilities[classes.indices].sum())
+        return float(self.class_probabilities[_writable(classes)].sum())
 
     def rows(self, classes: ClassSet) -> Array:
         """Sum of the scores of a class set, (H,W), float64."""
-        return self.f[classes.indices].sum(0, dtype=self.xp.float64)
+        return self.f[_writable(classes)].sum(0, dtype=self.xp.float64)

@@ -33,7 +33,7 @@ from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.state import Selection, State
-from calm_training.config import load_config
+from calm_training.recipes import load_config
 from calm_training.run_folder import RunFolder
 
 
@@ -179,7 +179,7 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
 
 def resume(path: Path) -> None:
     path.rename(path.with_name("config.json"))
-    RunFolder(path.parent, load_config("cub-resnet50-calm-em"), resume=True)
+    RunFolder(path.parent, load_config("cub+resnet50+calm-em"), resume=True)
 
 
 def annotate(path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
 
     for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
         monkeypatch.setattr(place, fail)
-    run = RunFolder(tmp_path / "run", load_config("cub-resnet50-calm-em"))
+    run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"))
     (tmp_path / "x.png").write_bytes(b"x")
     (tmp_path / "x.pth").write_bytes(b"\x80\x02")
     (tmp_path / "x.safetensors").write_bytes(b"x")

@@ -96,7 +96,7 @@ def run(module: str, code: str, *arguments: str, **more) -> subprocess.Completed
 FIRST_CALLS = {
     "calm-gui": ("module._missing_display", ["x.png"]),
     "calm-explain": ("module._Run.run", [str(SAMPLE), "--quiet"]),
-    "calm-train": ("module.load_config", ["show", "--recipe", "folder"]),
+    "calm-train": ("module._list", ["list"]),
     "calm-evaluate": ("module._evaluate", ["accuracy", "--checkpoint", "demo", "--data", "."]),
 }
 

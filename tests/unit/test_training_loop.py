@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,18 @@ import torch
 from PIL import Image
 
 from calm_gui.errors import CalmError, DataError
+from calm_gui.model.backbones import build_backbone
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
+from calm_training.distributed import Processes
 from calm_training.loop import RunInterruptedError, train
-from calm_training.methods import method_named
+from calm_training.methods import Batch, method_named
 from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.network import freeze, make_network
-from calm_training.optimizer import learning_rate_factor
+from calm_training.objectives import TopTarget
+from calm_training.optimizer import learning_rate_factor, make_optimizer
 
 BACKBONE = "timm:test_efficientnet"
 SIZE = 64
@@ -249,3 +253,47 @@ def test_learning_rate_schedules():
     assert learning_rate_factor(cosine, 0, 10) == 1
     assert learning_rate_factor(cosine, 20, 10) == pytest.approx(0.5)
     assert learning_rate_factor(OptimizerConfig(schedule="constant"), 99, 10) == 1
+
+
+def test_layers_that_pretrained_weights_lack_learn_at_the_heads_rate(tmp_path):
+    """VGG16's sixth convolution isn't torchvision's; all other layers of the backbone are."""
+    whole = build_backbone("vgg16", 8).state_dict()
+    torch.save({name: tensor for name, tensor in whole.items() if "conv6" not in name}, tmp_path / "vgg16.pth")
+    model = ModelConfig(backbone="vgg16", weights=str(tmp_path / "vgg16.pth"))
+    network, fresh = make_network(model, CalmEm(), 3)
+    names = {name for name, parameter in network.named_parameters() if any(parameter is p for p in fresh)}
+    heads = {f"head.{branch}.{kind}" for branch in ("class_branch", "saliency_branch") for kind in ("weight", "bias")}
+    assert names == heads | {"backbone.conv6.weight", "backbone.conv6.bias"}
+    optimizer = make_optimizer(network, fresh, OptimizerConfig(learning_rate=1e-3, head_factor=10))
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    assert all(
+        rates[id(parameter)] == pytest.approx(1e-2 if name in names else 1e-3)
+        for name, parameter in network.named_parameters()
+    )
+    random = make_network(dataclasses.replace(model, weights="none"), CalmEm(), 3)
+    assert len(random.fresh) == 4
+
+
+def test_a_batch_that_processes_cannot_share_evenly_is_refused(pictures, tmp_path, monkeypatch):
+    @contextmanager
+    def three(_: str):
+        yield Processes(0, 3)
+
+    monkeypatch.setattr("calm_training.loop.processes", three)
+    with pytest.raises(CalmError, match="a batch of 8 pictures can't be divided evenly among 3 processes"):
+        train(tiny(), pictures, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+def test_few_classes_as_target_are_a_distribution(method):
+    """Mixed labels: the loss of two weighted classes is the loss of that distribution over all of them."""
+    torch.manual_seed(0)
+    f, a = torch.randn(3, 5, 4, 4), torch.randn(3, 1, 4, 4)
+    few = TopTarget(torch.tensor([[0, 1], [4, 2], [3, 3]]), torch.tensor([[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]))
+    whole = torch.tensor([[0.3, 0.7, 0, 0, 0], [0, 0, 0, 0, 1.0], [0, 0, 0, 1.0, 0]])
+    objective = method_named(method)()
+    outputs = ((f, a), None) if method == "calm-em" else (f, None if method == "cam" else a)
+    for smoothing in (0.0, 0.1):
+        expected = objective.loss(outputs, Batch(f, whole.argmax(1), (1 - smoothing) * whole + smoothing / 5))
+        torch.testing.assert_close(objective.loss(outputs, Batch(f, whole.argmax(1), few), smoothing), expected)

@@ -10,7 +10,7 @@ from calm_training.config import Config
 from calm_training.datasets.faults import bad_files, without_bad_files
 from calm_training.datasets.layouts import read_pictures
 from calm_training.datasets.same_classes import with_classes
-from calm_training.distributed import Processes, processes
+from calm_training.distributed import processes
 from calm_training.run_folder import RunFolder
 from calm_training.trainer import RunInterruptedError, Trainer
 
@@ -52,7 +52,7 @@ def train(
     with processes(device.type) as group:
         if device.type == "cuda" and group.world > 1:
             device = torch.device("cuda", group.local_rank)
-        _refuse_uneven(config, group)
+        _refuse_uneven(config.optimizer.batch, group.world)
         folder = RunFolder(out, config, resume=resume, overwrite=overwrite) if group.first else None
         group.wait()
         root = data / config.data.root
@@ -61,6 +61,7 @@ def train(
         # Every process checks, so that all of them train on the same pictures.
         pictures = without_bad_files(pictures, bad_files(pictures.samples, config.run.workers), config.data.bad_files)
         test = without_bad_files(test, bad_files(test.samples, config.run.workers), allowed=0)
+        _refuse_uneven(min(config.optimizer.batch, len(pictures.samples)), group.world)
         trainer = Trainer(config, pictures, test, device, group, folder, quiet)
         state = RunFolder(out, config, resume=True).load_state() if resume else None
         if state is not None:
@@ -70,10 +71,10 @@ def train(
     return out / "best.safetensors"
 
 
-def _refuse_uneven(config: Config, group: Processes) -> None:
+def _refuse_uneven(batch: int, world: int) -> None:
     """Parts of different sizes would weigh pictures differently, and end with other weights than one process."""
-    if config.optimizer.batch % group.world:
+    if batch % world:
         raise CalmError(
-            f"a batch of {config.optimizer.batch} can't be divided evenly among {group.world} processes; set "
-            f"optimizer.batch to a multiple of {group.world}"
+            f"a batch of {batch} pictures can't be divided evenly among {world} processes; set optimizer.batch to a "
+            f"multiple of {world}, and at most to the number of pictures"
         )
