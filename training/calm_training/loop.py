@@ -9,7 +9,6 @@ from calm_gui.model.device import choose_device
 from calm_training.config import Config
 from calm_training.datasets.faults import bad_files, without_bad_files
 from calm_training.datasets.layouts import read_pictures
-from calm_training.datasets.same_classes import with_classes
 from calm_training.distributed import processes
 from calm_training.run_folder import RunFolder
 from calm_training.trainer import RunInterruptedError, Trainer
@@ -57,7 +56,6 @@ def train(
         group.wait()
         root = data / config.data.root
         pictures, test = (read_pictures(config.data.layout, root, s) for s in (config.data.train, config.data.test))
-        test = with_classes(test, pictures.classes, config.data.test)
         # Every process checks, so that all of them train on the same pictures.
         pictures = without_bad_files(pictures, bad_files(pictures.samples, config.run.workers), config.data.bad_files)
         test = without_bad_files(test, bad_files(test.samples, config.run.workers), allowed=0)

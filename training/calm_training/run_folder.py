@@ -105,10 +105,9 @@ class RunFolder:
     def _refuse_other_settings(self, config: Config) -> None:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
-            sections = {section: dict(before[section]) for section in _DECISIVE if section != "methods"}
-            if "methods" not in before:
+            if "model" in before and "methods" not in before:
                 raise ValueError("it was begun by version 0.1, which has to end it")
-            before = {**sections, "methods": dict(before["methods"])}
+            before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(
                 f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start anew with "
