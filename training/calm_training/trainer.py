@@ -277,7 +277,7 @@ class Trainer:
             "top-1 on the test split": accuracy,
             "test pictures": len(test.samples),
         }
-        save_checkpoint(best, self.network, info.with_training(metrics=metrics), torch.float32)
+        save_checkpoint(best, self.network, info.with_training(metrics=metrics), torch.float32, overwrite=True)
         if not self.quiet:
             tqdm.write(f"best checkpoint: accuracy {accuracy:.2%} on {len(test.samples)} test pictures")
 
