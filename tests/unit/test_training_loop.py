@@ -110,9 +110,13 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     assert losses[-1] < losses[0]
 
 
+MIXED = {name: method_named(name).Settings() for name in ("has", "cutmix", "adl")}
+
+
+@pytest.mark.parametrize("beside", [{}, MIXED], ids=["alone", "with has, cutmix, adl"])
 @pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
-def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, monkeypatch):
-    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9)})
+def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, beside, monkeypatch):
+    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9), **beside})
     train(config, pictures, tmp_path / "whole", quiet=True)
     steps, loss = [], CalmEm.loss
 
@@ -167,10 +171,12 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_weights_of_one(pictures, tmp_path):
+@pytest.mark.parametrize("recipe", ["folder", "folder+calm-em+has+cutmix+adl"])
+def test_two_processes_give_the_weights_of_one(pictures, tmp_path, recipe):
     # SGD: Adam divides a gradient that is nothing but rounding by its own size.
     settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")
     frozen = [part for setting in settings for part in ("--set", setting)]
+    frozen += ["--recipe", recipe]
     subprocess.run([sys.executable, *command(pictures, tmp_path / "one", *frozen)], check=True, env=ONE_THREAD)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     subprocess.run(

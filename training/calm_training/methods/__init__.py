@@ -10,9 +10,12 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from calm_gui.errors import CalmError
+from calm_training.methods.adl import Adl
 from calm_training.methods.calm_em import CalmEm
 from calm_training.methods.calm_ml import CalmMl
 from calm_training.methods.cam import Cam
+from calm_training.methods.cutmix import CutMix
+from calm_training.methods.has import Has
 from calm_training.methods.method import Batch, Objective, Step, TrainingMethod
 
 __all__ = ["Batch", "Objective", "Step", "TrainingMethod", "make_methods", "method_named", "training_methods"]
@@ -21,6 +24,9 @@ _OWN: tuple[type[TrainingMethod[Any]], ...] = (
     CalmEm,
     CalmMl,
     Cam,
+    Has,
+    CutMix,
+    Adl,
 )
 
 
