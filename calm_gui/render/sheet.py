@@ -19,6 +19,7 @@ from calm_gui.render.figure import MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.lettering import font_families, wrap
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import TRUTH
 
 __all__ = ["SHEET_SUFFIXES", "SheetItem", "contact_sheet", "save_sheet", "thumbnail"]
 
