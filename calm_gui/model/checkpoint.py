@@ -33,7 +33,7 @@ def build_network(info: CheckpointInfo) -> HeadNetwork:
     n = len(info.classes)
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
-    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation))
+    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))
 
 
 def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork:
