@@ -58,6 +58,6 @@ def test_a_batch_takes_the_methods_that_panes_show(
 
     window.workspace.set_panes([Pane.of("attribution"), Pane(METHODS["grad_cam"]), Pane.of("picture")])
     settle()
-    dialog = BatchDialog(window.hub, Settings())
+    dialog = BatchDialog(window.hub, Settings(None))
     assert dialog._readings() == ("attribution", "method:grad_cam")
     dialog.close()

@@ -359,7 +359,7 @@ def test_truth_from_a_table(tmp_path: Path) -> None:
     assert truth.boxes_of("/x/a.jpg") == (Box(1, 2, 3, 4), Box(5, 6, 7, 8))
     assert truth.boxes_of("/x/b.jpg") == (Box(0, 0, 9, 9),)
     assert GroundTruth().class_of("a.jpg") is None
-    assert truth.coverage(["/x/a.jpg", "/y/b.jpg", "/x/c.jpg"]) == "the table has ground truth for 2 of 3 open pictures"
+    assert truth.coverage(["/x/a.jpg", "/y/b.jpg", "/x/c.jpg"]) == "the table has ground truth for 2 of 3 pictures"
     said = truth.coverage(["/x/c.jpg"])
     assert "none of 1" in said and "names a.jpg" in said and said.endswith("c.jpg")
     (tmp_path / "t.csv").write_text("file,wnid,class\na.jpg,n99999999,dog\n", "utf-8")

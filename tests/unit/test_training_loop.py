@@ -22,6 +22,7 @@ from calm_gui.model.backbones import build_backbone
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
+from calm_gui.render.naming import map_title
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.distributed import Processes
 from calm_training.loop import RunInterruptedError, train
@@ -65,10 +66,10 @@ def tiny(methods: dict[str, object] | None = None, **optimizer: object) -> Confi
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes of noisy pictures, red and blue, 12 for training and 4 for testing each."""
+    """Two classes of noisy pictures, red and blue, 12 for training, 4 for validation and 4 for testing each."""
     root = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)
-    for split, number in (("train", 12), ("test", 4)):
+    for split, number in (("train", 12), ("val", 4), ("test", 4)):
         for name, channel in (("10 blue", 2), ("9 red", 0)):
             folder = root / split / name
             folder.mkdir(parents=True)
@@ -90,17 +91,21 @@ def assert_same(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
     model = load_model(best)
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
-    assert model.info.method == method
+    assert model.info.method == method_named(method).reads_as
     assert model.info.training["settings"]["optimizer"]["epochs"] == 6
-    assert model.info.training["metrics"]["top-1 on the test split"] >= 0.75
+    metrics = model.info.training["metrics"]
+    assert metrics["top-1 on the test split"] >= 0.75
+    assert (metrics["validation pictures"], metrics["test pictures"]) == (8, 8)
     red = model.explain(pictures / "test/9 red/0.png")
     assert red.top(1)[0][0] == 0
+    if model.info.is_cam:  # the map goes by the name of its method
+        assert map_title(red.cam(0))[0] == f"{method_named(method).title} — 9 red"
     rows = (tmp_path / "run/log.csv").read_text().splitlines()
     assert rows[0].startswith("epoch,loss,accuracy")
     assert len(rows) == 7
@@ -108,9 +113,13 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     assert losses[-1] < losses[0]
 
 
+MIXED = {name: method_named(name).Settings() for name in ("has", "cutmix", "adl")}
+
+
+@pytest.mark.parametrize("beside", [{}, MIXED], ids=["alone", "with has, cutmix, adl"])
 @pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
-def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, monkeypatch):
-    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9)})
+def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, beside, monkeypatch):
+    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9), **beside})
     train(config, pictures, tmp_path / "whole", quiet=True)
     steps, loss = [], CalmEm.loss
 
@@ -165,10 +174,12 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_weights_of_one(pictures, tmp_path):
+@pytest.mark.parametrize("recipe", ["folder", "folder+calm-em+has+cutmix+adl"])
+def test_two_processes_give_the_weights_of_one(pictures, tmp_path, recipe):
     # SGD: Adam divides a gradient that is nothing but rounding by its own size.
     settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")
     frozen = [part for setting in settings for part in ("--set", setting)]
+    frozen += ["--recipe", recipe]
     subprocess.run([sys.executable, *command(pictures, tmp_path / "one", *frozen)], check=True, env=ONE_THREAD)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     subprocess.run(
@@ -237,7 +248,7 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
 
 def test_broken_test_pictures_are_never_skipped_silently(pictures, tmp_path):
     broken = tmp_path / "broken"
-    for split in ("train", "test"):
+    for split in ("train", "val", "test"):
         for name in ("a", "b"):
             (broken / split / name).mkdir(parents=True)
             Image.new("RGB", (70, 70)).save(broken / split / name / "0.png")

@@ -122,18 +122,24 @@ def _show(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from calm_training.datasets.faults import bad_files
-    from calm_training.datasets.layouts import read_pictures
+    from calm_training.datasets.splits import read_splits
 
     config = _config(options)
+    data = config.data
+    splits = read_splits(data.layout, options.data / data.root, data.train, data.validation, data.test)
+    for note in splits.notes:
+        print(note)
     bad = 0
-    for split in (config.data.train, config.data.test):
-        pictures = read_pictures(config.data.layout, options.data / config.data.root, split)
+    for name, pictures in (("training", splits.train), ("validation", splits.validation), ("test", splits.test)):
+        if pictures is None:
+            print(f"{name}: no pictures")
+            continue
         faults = bad_files(pictures.samples, config.run.workers)
         bad += len(faults)
-        print(f"{split}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
+        print(f"{name}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
         for path, reason in faults:
             print(f"  {path}: {reason}")
-        if split == config.data.train:
+        if pictures is splits.train:
             for info, count in zip(pictures.classes, pictures.counts(), strict=True):
                 print(f"  {info.index:4d} {info.name}: {count}")
     return 1 if bad else 0
@@ -184,6 +190,8 @@ def _export(options: argparse.Namespace) -> int:
     from calm_gui.model.files import check_free
     from calm_gui.model.loaded import load_remembering
 
+    if options.out.suffix != ".safetensors":
+        raise CalmError(f"{options.out} doesn't end in .safetensors, which is the only format that is written")
     check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
     save_checkpoint(

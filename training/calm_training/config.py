@@ -26,8 +26,9 @@ class DataConfig(Section):
         Key of `calm_training.datasets.layouts.LAYOUTS`.
     root : str
         Below the folder given as ``--data``; may be empty.
-    train, test : str
-        Names of the splits.
+    train, validation, test : str
+        Names of the splits. The best checkpoint is chosen on the validation split: where none is named, on one called
+        ``val``, ``valid`` or ``validation``, else on a tenth of the training pictures. There needn't be a test split.
     augment : bool
         The paper's random crops and flips. Without them the outputs of frozen stages are computed once and kept.
     bad_files : float
@@ -39,6 +40,7 @@ class DataConfig(Section):
     layout: str = "folder"
     root: str = ""
     train: str = "train"
+    validation: str = ""
     test: str = "test"
     augment: bool = True
     bad_files: float = setting(0.01, low=0, high=1)

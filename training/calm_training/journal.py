@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.errors import DataError, ExportError
 from calm_gui.model.files import write_text
 
@@ -61,9 +62,9 @@ class Journal:
         try:
             # What follows the last line break was cut off by the interruption.
             lines = self.path.read_bytes().decode("utf-8").split("\n")[:-1]
-            if lines and json.loads(lines[0]) != header:
+            if lines and (changes := compare_values(json.loads(lines[0]), header)):
                 raise DataError(
-                    f"{self.path} is of an evaluation with other settings, pictures or versions; "
+                    f"{self.path} is of an evaluation with other settings ({say_changes(changes)}); "
                     "give the same ones, or leave --resume out"
                 )
             for line in lines[1:]:

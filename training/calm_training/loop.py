@@ -1,5 +1,7 @@
 """The training loop: from a configuration and pictures to ``best.safetensors``; interrupted runs go on bit for bit."""
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -8,7 +10,8 @@ from calm_gui.errors import CalmError
 from calm_gui.model.device import choose_device
 from calm_training.config import Config
 from calm_training.datasets.faults import bad_files, without_bad_files
-from calm_training.datasets.layouts import read_pictures
+from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.splits import Splits, read_splits
 from calm_training.distributed import processes
 from calm_training.run_folder import RunFolder
 from calm_training.trainer import RunInterruptedError, Trainer
@@ -36,7 +39,7 @@ def train(
     Returns
     -------
     Path
-        The best checkpoint by accuracy on the test split.
+        The best checkpoint by accuracy on the validation split.
 
     Raises
     ------
@@ -55,18 +58,34 @@ def train(
         folder = RunFolder(out, config, resume=resume, overwrite=overwrite) if group.first else None
         group.wait()
         root = data / config.data.root
-        pictures, test = (read_pictures(config.data.layout, root, s) for s in (config.data.train, config.data.test))
+        splits = read_splits(config.data.layout, root, config.data.train, config.data.validation, config.data.test)
         # Every process checks, so that all of them train on the same pictures.
-        pictures = without_bad_files(pictures, bad_files(pictures.samples, config.run.workers), config.data.bad_files)
-        test = without_bad_files(test, bad_files(test.samples, config.run.workers), allowed=0)
-        _refuse_uneven(min(config.optimizer.batch, len(pictures.samples)), group.world)
-        trainer = Trainer(config, pictures, test, device, group, folder, quiet)
+        splits = _openable(splits, config)
+        _refuse_uneven(min(config.optimizer.batch, len(splits.train.samples)), group.world)
+        if group.first:
+            for note in splits.notes:
+                print(note, file=sys.stderr)
+        trainer = Trainer(config, splits, device, group, out, folder, quiet)
         state = RunFolder(out, config, resume=True).load_state() if resume else None
         if state is not None:
             trainer.load(state)
-        with trainer.cached_features(out):
+        with trainer.cached_features():
             trainer.run()
     return out / "best.safetensors"
+
+
+def _openable(splits: Splits, config: Config) -> Splits:
+    """The splits without pictures that can't be opened, of which some are tolerated in training alone."""
+
+    def good(pictures: PictureSet, allowed: float) -> PictureSet:
+        return without_bad_files(pictures, bad_files(pictures.samples, config.run.workers), allowed)
+
+    return replace(
+        splits,
+        train=good(splits.train, config.data.bad_files),
+        validation=good(splits.validation, 0),
+        test=None if splits.test is None else good(splits.test, 0),
+    )
 
 
 def _refuse_uneven(batch: int, world: int) -> None:

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Container, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from calm_gui.core.classes import ClassTable
-from calm_gui.errors import CheckpointError
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import CheckpointError, ClassLookupError
 from calm_gui.model.backbones import Backbone, build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
@@ -19,7 +21,7 @@ from calm_training.frozen import split_backbone
 from calm_training.methods import Objective
 from calm_training.pretrained import LITE0, efficientnet_lite0
 
-__all__ = ["Start", "checkpoint_info", "freeze", "make_network", "set_training"]
+__all__ = ["KnownClasses", "Start", "checkpoint_info", "freeze", "known_classes", "make_network", "set_training"]
 
 
 class Start(NamedTuple):
@@ -57,7 +59,7 @@ def make_network(model: ModelConfig, objective: Objective[Any], n_classes: int) 
     CheckpointError
         If the weights can't be had; the message says what to fetch and where to put it.
     """
-    backbone, loaded = _backbone(model)
+    backbone, loaded = _backbone(model, objective.stands_on(model.backbone))
     head = objective.make_head(backbone.channels, n_classes)
     lacking = [parameter for name, parameter in backbone.named_parameters() if loaded and name not in loaded]
     return Start(HeadNetwork(backbone, head), (*head.parameters(), *lacking))
@@ -92,38 +94,73 @@ def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
                 module.eval()
 
 
+class KnownClasses(NamedTuple):
+    """Classes with what WordNet knows of them.
+
+    Attributes
+    ----------
+    classes : ClassTable
+    hierarchy : Hierarchy or None
+    supersets : tuple of str
+    """
+
+    classes: ClassTable
+    hierarchy: Hierarchy | None = None
+    supersets: tuple[str, ...] = ()
+
+
+def known_classes(classes: ClassTable) -> KnownClasses:
+    """Classes that all have wnids, as ImageNet's folders are called, with names and hierarchy; others as they are."""
+    if not all(info.wnid for info in classes):
+        return KnownClasses(classes)
+    from calm_gui.model.class_matching import match_classes, matched_hierarchy
+    from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
+    from calm_gui.model.wordnet import describe
+
+    whole = imagenet_classes()
+    if [info.wnid for info in classes] == [info.wnid for info in whole]:
+        return KnownClasses(whole, imagenet_hierarchy(whole), imagenet_supersets())
+    known = {info.wnid: info for info in whole}
+    try:
+        named = [
+            replace(known[info.wnid], index=info.index)
+            if info.wnid in known
+            else ClassInfo(info.index, name, info.wnid, synonyms, gloss)
+            for info in classes
+            for name, synonyms, gloss in [describe(str(info.wnid))]
+        ]
+        table = ClassTable(named)
+        return KnownClasses(table, matched_hierarchy(table, match_classes(table)))
+    except ClassLookupError:  # an id that looks like a noun of WordNet and is none
+        return KnownClasses(classes)
+
+
 def checkpoint_info(
-    config: Config, objective: Objective[Any], classes: ClassTable, training: Mapping[str, object]
+    config: Config, objective: Objective[Any], known: KnownClasses, training: Mapping[str, object]
 ) -> CheckpointInfo:
     """Metadata of a run's checkpoint; the class order is the data's."""
-    hierarchy, supersets = None, tuple[str, ...]()
-    if len(classes) == 1000 and all(c.wnid for c in classes):
-        from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
-
-        classes = imagenet_classes()
-        hierarchy, supersets = imagenet_hierarchy(classes), imagenet_supersets()
     model = config.model
     return CheckpointInfo(
         method=objective.reads_as,
-        backbone=model.backbone,
+        backbone=objective.stands_on(model.backbone),
         output_stride=model.output_stride,
         dilated=model.dilated,
         saliency_activation=objective.saliency_activation,
         input=model.input,
-        classes=classes,
-        hierarchy=hierarchy,
-        supersets=supersets,
+        classes=known.classes,
+        hierarchy=known.hierarchy,
+        supersets=known.supersets,
         training={"recipe": config.recipe, "settings": json.loads(json.dumps(config.to_json())), **training},
         licence=config.run.licence,
     )
 
 
-def _backbone(model: ModelConfig) -> tuple[Backbone, Container[str]]:
+def _backbone(model: ModelConfig, variant: str) -> tuple[Backbone, Container[str]]:
     """A backbone, and the names of its tensors that came from pretrained weights."""
     if model.weights == "pretrained" and model.backbone == LITE0:
         backbone = efficientnet_lite0(model.output_stride)[0]
         return backbone, backbone.state_dict().keys()
-    backbone = build_backbone(model.backbone, model.output_stride, model.dilated)
+    backbone = build_backbone(variant, model.output_stride, model.dilated)
     if model.weights == "none":
         return backbone, ()
     if model.weights == "pretrained":

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.errors import CalmError, why_unreadable
 from calm_gui.model.files import read_bounded, write_bytes, write_text
 from calm_training.config import Config
@@ -104,7 +105,7 @@ class RunFolder:
     def _refuse_other_settings(self, config: Config) -> None:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
-            if "methods" not in before:
+            if "model" in before and "methods" not in before:
                 raise ValueError("it was begun by version 0.1, which has to end it")
             before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -113,14 +114,10 @@ class RunFolder:
                 "--overwrite"
             ) from error
         now = json.loads(json.dumps(config.to_json()))
-        changed = [
-            f"{section}.{key}"
-            for section in _DECISIVE
-            for key in sorted({*now[section], *before[section]})
-            if before[section].get(key) != now[section].get(key)
-        ]
-        if changed:
-            raise CalmError(f"the run in {self.path} had other settings ({', '.join(changed)}); it can't be resumed so")
+        if changes := compare_values(before, {section: now[section] for section in _DECISIVE}):
+            raise CalmError(
+                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed so"
+            )
 
 
 def _event_writer() -> Any:

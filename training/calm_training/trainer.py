@@ -19,15 +19,17 @@ from tqdm import tqdm
 
 from calm_gui.errors import CalmError
 from calm_gui.model.calm import HeadNetwork
-from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkpoint
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
+from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.splits import Splits
 from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
 from calm_training.frozen import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
-from calm_training.network import checkpoint_info, freeze, make_network, set_training
+from calm_training.network import checkpoint_info, freeze, known_classes, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
 
@@ -62,6 +64,7 @@ class Task(nn.Module):
         super().__init__()
         self.trained = trained
         self.objective = objective
+        self.extra = objective.extra
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch) -> Tensor:
@@ -75,18 +78,20 @@ class Trainer:
     def __init__(
         self,
         config: Config,
-        pictures: PictureSet,
-        test: PictureSet,
+        splits: Splits,
         device: torch.device,
         group: Processes,
+        out: Path,
         folder: RunFolder | None,
         quiet: bool,
     ) -> None:
-        self.config, self.pictures, self.test = config, pictures, test
-        self.device, self.group, self.folder, self.quiet = device, group, folder, quiet
+        self.config, self.splits = config, splits
+        self.pictures, self.validation = splits.train, splits.validation
+        self.known = known_classes(splits.train.classes)
+        self.device, self.group, self.out, self.folder, self.quiet = device, group, out, folder, quiet
         torch.manual_seed(config.run.seed)
         self.objective, self.methods = make_methods(config.methods)
-        network, fresh = make_network(config.model, self.objective, len(pictures.classes))
+        network, fresh = make_network(config.model, self.objective, len(self.pictures.classes))
         self.network = network.to(device).to(memory_format=torch.channels_last)
         if config.run.sync_batch_norm and group.world > 1:
             self.network = nn.SyncBatchNorm.convert_sync_batchnorm(self.network)  # type: ignore[no-untyped-call]
@@ -94,10 +99,12 @@ class Trainer:
         self.frozen.eval()
         for method in self.methods:
             method.attach(self.network, self.trained, config.model.backbone)
+        self.objective.extra.to(device)
         task = Task(self.trained, self.objective, config.optimizer.label_smoothing)
         self.task = wrap(task, group, device)
-        self.optimizer = make_optimizer(self.trained, fresh, config.optimizer)
+        self.optimizer = make_optimizer(task, (*fresh, *self.objective.extra.parameters()), config.optimizer)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.optimizer.precision == "float16")
+        self.data = identity_of({"training": splits.train, "validation": splits.validation})
         self.epoch = self.batch = 0  # the next batch to do
         self.losses: list[float] = []  # of this epoch so far
         self.skipped = 0
@@ -107,7 +114,9 @@ class Trainer:
         self.caches: dict[int, FeatureCache] = {}  # by id of the picture set
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state, if it is of the same classes and pictures."""
+        if "data" in state:
+            refuse_others(state["data"], self.data)
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.scaler.load_state_dict(state["scaler"])
@@ -128,25 +137,26 @@ class Trainer:
                 "scaler": self.scaler.state_dict(),
                 "methods": {method.name: method.state_dict() for method in self.methods},
                 "random": torch.get_rng_state(),
+                "data": self.data,
                 **{name: getattr(self, name) for name in ("epoch", "batch", "losses", "skipped", "best", "history")},
             }
         )
 
     @contextmanager
-    def cached_features(self, folder: Path) -> Iterator[None]:
+    def cached_features(self) -> Iterator[None]:
         """Hold what the frozen stages give for every picture, if it is the same in every epoch."""
         if self.config.data.augment or not self.config.model.freeze:
             yield
             return
         with ExitStack() as stack:
-            for pictures in (self.pictures, self.test):
+            for pictures in (self.pictures, self.validation):
                 dataset = TrainingPictures(pictures, self.config.model.input)
 
                 def inputs(numbers: Sequence[int], dataset: TrainingPictures = dataset) -> Tensor:
                     return torch.stack([dataset[i][0] for i in numbers]).to(self.device)
 
                 with tqdm(total=len(dataset), desc="frozen stages", disable=self.quiet) as bar:
-                    cache = FeatureCache(self.frozen, inputs, len(dataset), folder, progress=bar.update)
+                    cache = FeatureCache(self.frozen, inputs, len(dataset), self.out, progress=bar.update)
                 self.caches[id(pictures)] = stack.enter_context(cache)
             yield
 
@@ -156,6 +166,7 @@ class Trainer:
             while self.epoch < self.config.optimizer.epochs:
                 self._train_epoch()
                 self._finish_epoch()
+        self._test_best()
 
     def _train_epoch(self) -> None:
         settings = self.config.optimizer
@@ -166,6 +177,7 @@ class Trainer:
             for method in self.methods:
                 method.begin_epoch()
         set_training(self.trained, self.config.model)
+        self.objective.extra.train()
         saved, bad_in_a_row = time.monotonic(), 0
         left = batches[self.batch :]
         bar = tqdm(
@@ -218,7 +230,7 @@ class Trainer:
         return value
 
     def _finish_epoch(self) -> None:
-        accuracy = self._accuracy()
+        accuracy = self._accuracy(self.validation)
         self.epoch, self.batch = self.epoch + 1, 0
         row = {
             "epoch": self.epoch,
@@ -232,7 +244,7 @@ class Trainer:
         self.best = max(self.best, accuracy)
         if self.folder is None:
             return
-        info = checkpoint_info(self.config, self.objective, self.pictures.classes, self._facts(row))
+        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
         if improved:
             save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
         save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
@@ -246,28 +258,56 @@ class Trainer:
         return {
             "data": f"{self.config.data.layout} {self.config.data.root or '.'}, {len(self.pictures.samples)} pictures",
             "methods": [method.name for method in self.methods],
+            "map": " with ".join(
+                filter(None, [self.methods[0].title, " and ".join(m.title for m in self.methods[1:])])
+            ),
             "epochs": self.epoch,
             "seed": self.config.run.seed,
-            "metrics": {"top-1 on the test split": row["accuracy"], "test pictures": len(self.test.samples)},
+            "metrics": {
+                "top-1 on the validation split": row["accuracy"],
+                "validation pictures": len(self.validation.samples),
+            },
+            "notes": list(self.splits.notes),
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
         }
 
-    def _accuracy(self) -> float:
-        """Top-1 on the test split, each picture counted once whatever the number of processes."""
+    def _test_best(self) -> None:
+        """Measure the best checkpoint on the test split, once, as nothing was chosen on it."""
+        test = self.splits.test
+        if test is None:
+            return
+        self.group.wait()
+        best = self.out / "best.safetensors"
+        info, tensors = read_checkpoint(best)
+        load_weights(self.network, tensors, best.name)
+        accuracy = self._accuracy(test)
+        if self.folder is None:
+            return
+        metrics = {
+            **info.training["metrics"],
+            "top-1 on the test split": accuracy,
+            "test pictures": len(test.samples),
+        }
+        save_checkpoint(best, self.network, info.with_training(metrics=metrics), torch.float32, overwrite=True)
+        if not self.quiet:
+            tqdm.write(f"best checkpoint: accuracy {accuracy:.2%} on {len(test.samples)} test pictures")
+
+    def _accuracy(self, pictures: PictureSet) -> float:
+        """Top-1 on a split, each picture counted once whatever the number of processes."""
         self.trained.eval()
-        numbers = np.arange(len(self.test.samples))[self.group.rank :: self.group.world]
+        numbers = np.arange(len(pictures.samples))[self.group.rank :: self.group.world]
         batches = [numbers[i : i + 64] for i in range(0, len(numbers), 64)]
         right = 0
         with torch.inference_mode():
-            for inputs, labels in self._inputs(self.test, batches):
+            for inputs, labels in self._inputs(pictures, batches):
                 right += int((self.objective.scores(self.trained(inputs)).argmax(1) == labels).sum())
-        return self.group.sum([float(right)], self.device)[0] / len(self.test.samples)
+        return self.group.sum([float(right)], self.device)[0] / len(pictures.samples)
 
     def _batches(self, left: list[NDArray[np.int64]]) -> Iterator[Batch]:
         """What is left of an epoch, batch by batch, as the methods change it."""
         seed, number = self.config.run.seed, self.batch
         for inputs, labels in self._pictures(self.pictures, left, seed):
-            batch = Batch(inputs, labels, labels)
+            batch = Batch(inputs, labels, labels, (self.config.model.input.size,) * 2)
             for index, method in enumerate(self.methods):
                 generator = np.random.default_rng((seed, self.epoch, number, index))
                 step = Step(generator, self.group.rank, self.group.world, self.group.gather, self.group.total)
