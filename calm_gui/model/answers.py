@@ -11,7 +11,7 @@ import platformdirs
 
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.files import read_bounded, write_text
-from calm_gui.model.info import Activation, Method
+from calm_gui.model.info import Activation, AnsweredMethod
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
 
@@ -35,14 +35,14 @@ class Answers:
         Whether to take the slow average where the file holds both.
     """
 
-    method: Method | None = None
+    method: AnsweredMethod | None = None
     saliency_activation: Activation | None = None
     large_feature_map: bool | None = None
     classes: tuple[str, ...] | None = None
     averaged: bool | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("method", get_args(Method)), ("saliency_activation", get_args(Activation))):
+        for name, allowed in (("method", get_args(AnsweredMethod)), ("saliency_activation", get_args(Activation))):
             if (value := getattr(self, name)) is not None and value not in allowed:
                 raise CheckpointError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
         for name in ("large_feature_map", "averaged"):

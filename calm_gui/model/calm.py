@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calm_gui.errors import NumericalError
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.info import Activation, Context
 
 __all__ = [
     "Activation",
     "CalmHead",
     "CamHead",
+    "Head",
     "HeadNetwork",
     "check_raw_outputs",
     "log_class_probabilities",
@@ -119,6 +121,10 @@ class CamHead(nn.Module):
             return self.class_branch(features.float()), None
 
 
+Head = CalmHead | CamHead | AcolHead
+"""Output layers: features (B,L,H,W) to raw outputs (f, a), or (f, None)."""
+
+
 class HeadNetwork(nn.Module):
     """A backbone and a head; calling it gives the raw outputs (f, a), or (f, None) for CAM.
 
@@ -126,10 +132,10 @@ class HeadNetwork(nn.Module):
     ----------
     backbone : torch.nn.Module
         Maps pictures (B,3,h,w) to features (B,L,H,W).
-    head : CalmHead or CamHead
+    head : CalmHead, CamHead or AcolHead
     """
 
-    def __init__(self, backbone: nn.Module, head: CalmHead | CamHead) -> None:
+    def __init__(self, backbone: nn.Module, head: Head) -> None:
         super().__init__()
         self.backbone = backbone
         self.head = head

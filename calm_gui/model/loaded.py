@@ -177,6 +177,7 @@ class LoadedModel:
                 "sha256": self.sha256,
                 "method": self.info.method,
                 "backbone": self.info.backbone,
+                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
                 "assumed": list(self.info.assumed),
                 **({"answers": self.answers} if self.answers else {}),
             },

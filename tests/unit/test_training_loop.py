@@ -22,6 +22,7 @@ from calm_gui.model.backbones import build_backbone
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
+from calm_gui.render.naming import map_title
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.distributed import Processes
 from calm_training.loop import RunInterruptedError, train
@@ -90,19 +91,21 @@ def assert_same(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
     model = load_model(best)
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
-    assert model.info.method == method
+    assert model.info.method == method_named(method).reads_as
     assert model.info.training["settings"]["optimizer"]["epochs"] == 6
     metrics = model.info.training["metrics"]
     assert metrics["top-1 on the test split"] >= 0.75
     assert (metrics["validation pictures"], metrics["test pictures"]) == (8, 8)
     red = model.explain(pictures / "test/9 red/0.png")
     assert red.top(1)[0][0] == 0
+    if model.info.is_cam:  # the map goes by the name of its method
+        assert map_title(red.cam(0))[0] == f"{method_named(method).title} — 9 red"
     rows = (tmp_path / "run/log.csv").read_text().splitlines()
     assert rows[0].startswith("epoch,loss,accuracy")
     assert len(rows) == 7

@@ -64,6 +64,7 @@ class Task(nn.Module):
         super().__init__()
         self.trained = trained
         self.objective = objective
+        self.extra = objective.extra
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch) -> Tensor:
@@ -98,9 +99,10 @@ class Trainer:
         self.frozen.eval()
         for method in self.methods:
             method.attach(self.network, self.trained, config.model.backbone)
+        self.objective.extra.to(device)
         task = Task(self.trained, self.objective, config.optimizer.label_smoothing)
         self.task = wrap(task, group, device)
-        self.optimizer = make_optimizer(self.trained, fresh, config.optimizer)
+        self.optimizer = make_optimizer(task, (*fresh, *self.objective.extra.parameters()), config.optimizer)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.optimizer.precision == "float16")
         self.data = identity_of({"training": splits.train, "validation": splits.validation})
         self.epoch = self.batch = 0  # the next batch to do
@@ -175,6 +177,7 @@ class Trainer:
             for method in self.methods:
                 method.begin_epoch()
         set_training(self.trained, self.config.model)
+        self.objective.extra.train()
         saved, bad_in_a_row = time.monotonic(), 0
         left = batches[self.batch :]
         bar = tqdm(
@@ -255,6 +258,9 @@ class Trainer:
         return {
             "data": f"{self.config.data.layout} {self.config.data.root or '.'}, {len(self.pictures.samples)} pictures",
             "methods": [method.name for method in self.methods],
+            "map": " with ".join(
+                filter(None, [self.methods[0].title, " and ".join(m.title for m in self.methods[1:])])
+            ),
             "epochs": self.epoch,
             "seed": self.config.run.seed,
             "metrics": {
@@ -301,7 +307,7 @@ class Trainer:
         """What is left of an epoch, batch by batch, as the methods change it."""
         seed, number = self.config.run.seed, self.batch
         for inputs, labels in self._pictures(self.pictures, left, seed):
-            batch = Batch(inputs, labels, labels)
+            batch = Batch(inputs, labels, labels, (self.config.model.input.size,) * 2)
             for index, method in enumerate(self.methods):
                 generator = np.random.default_rng((seed, self.epoch, number, index))
                 step = Step(generator, self.group.rank, self.group.world, self.group.gather, self.group.total)

@@ -47,6 +47,7 @@ class Adl(TrainingMethod[AdlSettings]):
     """Changes the features of a few stages in training alone, under any objective."""
 
     name = "adl"
+    title = "ADL"
     Settings = AdlSettings
 
     def __init__(self, settings: AdlSettings | None = None) -> None:

@@ -43,6 +43,7 @@ class CalmEm(CalmMl):
 
     settings: CalmEmSettings
     name = "calm-em"
+    title = "CALM-EM"
     Settings = CalmEmSettings
     reads_as = "calm-em"
 

@@ -36,6 +36,7 @@ class CalmMl(Objective[CalmSettings]):
     """Class branch and saliency branch, trained by -log p(y|x)."""
 
     name = "calm-ml"
+    title = "CALM-ML"
     Settings = CalmSettings
     reads_as: ClassVar[Method] = "calm-ml"
 

@@ -1,6 +1,6 @@
 """CutMix: a box of one picture is pasted into another, and their labels are mixed (Yun et al., ICCV 2019)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +35,7 @@ class CutMix(TrainingMethod[CutMixSettings]):
     """Mixes the pictures of a batch and their labels, under any objective; one box for all of them."""
 
     name = "cutmix"
+    title = "CutMix"
     Settings = CutMixSettings
     changes_pictures = True
 
@@ -53,7 +54,7 @@ class CutMix(TrainingMethod[CutMixSettings]):
         stays = 1 - (y1 - y0) * (x1 - x0) / (height * width)
         classes = torch.stack([batch.labels, step.gather(batch.labels)[other]], 1)
         weights = torch.tensor([stays, 1 - stays], device=classes.device).expand(len(classes), 2)
-        return Batch(inputs, batch.labels, TopTarget(classes, weights))
+        return replace(batch, inputs=inputs, target=TopTarget(classes, weights))
 
 
 def cut_box(size: tuple[int, int], share: float, centre: tuple[int, int]) -> tuple[int, int, int, int]:

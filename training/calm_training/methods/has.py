@@ -36,6 +36,7 @@ class Has(TrainingMethod[HasSettings]):
     """Hides squares of every training picture, under any objective."""
 
     name = "has"
+    title = "HaS"
     Settings = HasSettings
     changes_pictures = True
 
