@@ -38,13 +38,7 @@ def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None
     elif (index := _as_index(what)) is not None:
         chosen = ClassSet([index])
     else:
-        try:
-            items = list(what)
-        except TypeError as error:
-            raise ClassLookupError(
-                f"{what!r} names no class; give an index, wnid, name, node, or several of these"
-            ) from error
-        chosen = ClassSet(i for item in items for i in resolve(item, classes, hierarchy))
+        chosen = ClassSet(i for item in _items(what) for i in resolve(item, classes, hierarchy))
     if chosen and max(chosen) >= len(classes):
         raise ClassLookupError(
             f"there is no class {max(chosen)}; the checkpoint has the classes 0 to {len(classes) - 1}"
@@ -58,6 +52,15 @@ def _as_index(what: Any) -> int | None:
         return operator.index(what)
     except TypeError:
         return None
+
+
+def _items(what: Any) -> list[Any]:
+    try:
+        return list(what)
+    except TypeError as error:
+        raise ClassLookupError(
+            f"{what!r} names no class; give an index, wnid, name, node, or several of these"
+        ) from error
 
 
 def _from_mask(mask: Any, classes: ClassTable) -> ClassSet:
