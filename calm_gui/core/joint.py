@@ -37,8 +37,6 @@ class Joint:
     a : array (H,W), float32
         Raw saliency branch.
     activation : {"softplus", "relu"}
-    power : float
-        h is proportional to the activation raised to it.
     xp : module
         numpy or torch, to which the arrays belong.
 
@@ -60,10 +58,9 @@ class Joint:
         f: Array,
         a: Array,
         activation: Literal["softplus", "relu"],
-        power: float = 1.0,
         xp: ModuleType = np,
     ) -> None:
-        self.f, self.a, self.activation, self.power, self.xp = f, a, activation, power, xp
+        self.f, self.a, self.activation, self.xp = f, a, activation, xp
         if not xp.isfinite(a).all():
             raise NumericalError("the saliency branch holds NaN or infinity; the checkpoint's weights are broken")
         self.h = xp.asarray(self._h64, dtype=xp.float32)
@@ -82,8 +79,6 @@ class Joint:
         a = xp.asarray(self.a, dtype=xp.float64)
         zero = xp.zeros_like(a)
         active = xp.maximum(a, zero) if self.activation == "relu" else xp.logaddexp(a, zero)
-        if self.power != 1:
-            active = active**self.power
         total = active.sum()
         if not total > 0:
             raise NumericalError(

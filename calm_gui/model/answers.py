@@ -1,5 +1,6 @@
 """What a checkpoint of another program doesn't say: asked once, kept by the file's hash. Readable before torch is."""
 
+import hashlib
 import json
 import logging
 from dataclasses import asdict, dataclass, fields, replace
@@ -56,6 +57,13 @@ class Answers:
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form, without what wasn't answered."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def brief(self) -> dict[str, Any]:
+        """As `to_json`, with a hash instead of the names of all classes: what an export writes down."""
+        brief = self.to_json()
+        if self.classes is not None:
+            brief["classes"] = hashlib.sha256("\n".join(self.classes).encode()).hexdigest()
+        return brief
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Answers":

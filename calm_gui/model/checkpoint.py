@@ -36,7 +36,7 @@ def build_network(info: CheckpointInfo) -> HeadNetwork:
         return HeadNetwork(backbone, AcolHead(backbone.channels, n))
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
-    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation))
+    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))
 
 
 def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork:

@@ -18,6 +18,7 @@ __all__ = [
     "Activation",
     "AnsweredMethod",
     "CheckpointInfo",
+    "Context",
     "InputSpec",
     "Interpolation",
     "Method",
@@ -28,10 +29,12 @@ __all__ = [
 _MOST_HEADER = 100_000_000
 """Bytes; safetensors reads no more either."""
 
-FORMAT = 1
-"""Version of the metadata that this program writes, and the newest that it reads."""
+FORMAT = 2
+"""The newest version of the metadata that this program reads. Files are written as 2 only where the head is more than
+the paper's: calm-gui 0.1 would open those as 1 too, but show other numbers."""
 
 Activation = Literal["relu", "softplus"]
+Context = Literal["none", "mean", "saliency"]
 Interpolation = Literal["bilinear", "bicubic"]
 AnsweredMethod = Literal["calm-em", "calm-ml", "cam"]
 """What a file of another program may be."""
@@ -116,6 +119,9 @@ class CheckpointInfo:
     licence : str
     assumed : tuple of str
         What the file didn't say and was answered by the user; goes into every export.
+    context : {"none", "mean", "saliency"}
+        What the class branch sees beside a place, as `CalmHead` takes it; so are the next two.
+    saliency_power, temperature : float
     """
 
     method: Method
@@ -130,6 +136,19 @@ class CheckpointInfo:
     training: Mapping[str, Any] = field(default_factory=dict)
     licence: str = ""
     assumed: tuple[str, ...] = ()
+    context: Context = "none"
+    saliency_power: float = 1.0
+    temperature: float = 1.0
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What of context, saliency power and temperature differs from the paper's head."""
+        return {name: value for name, plain in _PLAIN_HEAD.items() if (value := getattr(self, name)) != plain}
+
+    @property
+    def calibrated_on(self) -> str:
+        """The pictures that the temperature was fitted on, in words; empty if p isn't calibrated."""
+        return str(self.training.get("calibrated on", ""))
 
     @property
     def is_cam(self) -> bool:
@@ -149,12 +168,13 @@ class CheckpointInfo:
     def to_json(self) -> dict[str, Any]:
         """The metadata, JSON-ready."""
         return {
-            "format": FORMAT,
+            "format": 2 if self.head else 1,
             "method": self.method,
             "backbone": self.backbone,
             "output_stride": self.output_stride,
             "dilated": self.dilated,
             "saliency_activation": self.saliency_activation,
+            **self.head,
             "input": self.input.to_json(),
             "classes": [
                 {"name": c.name, **({"wnid": c.wnid} if c.wnid else {})}
@@ -208,6 +228,7 @@ class CheckpointInfo:
                 training=dict(data.get("training", {})),
                 licence=str(data.get("licence", "")),
                 assumed=tuple(data.get("assumed", ())),
+                **_read_head(data),
             )
         except HierarchyError as error:
             raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
@@ -217,6 +238,22 @@ class CheckpointInfo:
     def with_training(self, **training: Any) -> "CheckpointInfo":
         """A copy with further entries in `training`."""
         return replace(self, training={**self.training, **training})
+
+
+_PLAIN_HEAD: Mapping[str, Any] = {"context": "none", "saliency_power": 1.0, "temperature": 1.0}
+
+
+def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Context, saliency power and temperature of the metadata, checked."""
+    head = {name: type(plain)(data.get(name, plain)) for name, plain in _PLAIN_HEAD.items()}
+    if head["context"] not in get_args(Context):
+        raise CheckpointError(f"unknown context {head['context']!r}; known are {', '.join(get_args(Context))}")
+    for name in ("saliency_power", "temperature"):
+        if not 0 < head[name] < float("inf"):
+            raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
+    if data["method"] == "cam" and head != _PLAIN_HEAD:
+        raise CheckpointError("the checkpoint is a CAM, which has no context, saliency power or temperature")
+    return head
 
 
 def is_ours(path: str | Path) -> bool:

@@ -38,6 +38,7 @@ from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Line, Panel, arrange
 from calm_gui.render.lettering import font_families, missing_glyphs
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import FOUND, REGION, TRUTH
 from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import map_picture, overlay_picture, unseen
 from calm_gui.render.scale import Scale
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FIGURE_SUFFIXES",
     "PRESETS",
-    "TRUTH_COLOUR",
     "FigureSpec",
     "MapFigure",
     "compose",
@@ -61,12 +61,6 @@ __all__ = [
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".tif", ".tiff", ".jpg", ".jpeg")
 """Extensions that `save_figure` takes."""
-
-TRUTH_COLOUR = "#39d353"
-"""Of ground-truth boxes, here and in the window."""
-
-_FOUND = "#ffd33d"
-_REGION = "#4da3ff"
 
 
 class MapFigure(Figure):
@@ -294,9 +288,9 @@ def _draw_panel(
     if isinstance(shown, Map):
         _draw_threshold(axes, shown, spec)
     if about is explanation:
-        _draw_boxes(axes, boxes, TRUTH_COLOUR, "solid")
+        _draw_boxes(axes, boxes, TRUTH, "solid")
         for _, points in outlines:
-            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], _REGION)
+            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], REGION)
 
 
 def compose(
@@ -363,7 +357,7 @@ def _draw_threshold(axes: "Axes", shown: Map, spec: FigureSpec) -> None:
         lines = cell_outline(cells, shown.geometry) if spec.native else contour_lines(smooth, level, shown.geometry)
         _draw_lines(axes, lines, "white")
     if spec.found_boxes:
-        _draw_boxes(axes, component_boxes(cells, shown.geometry), _FOUND, (0, (4, 2)))
+        _draw_boxes(axes, component_boxes(cells, shown.geometry), FOUND, (0, (4, 2)))
 
 
 def _draw_lines(axes: "Axes", lines: Sequence[NDArray[np.float64]], colour: str) -> None:
