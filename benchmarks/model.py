@@ -18,8 +18,8 @@ def model_rows() -> list[Row]:
 
     import calm_gui
     from calm_gui.api import sample_pictures
+    from calm_gui.model.input import prepare
     from calm_gui.model.picture import load_picture
-    from calm_gui.model.preprocess import prepare
 
     model = calm_gui.load_checkpoint("demo", device="cpu")
     picture = load_picture(sample_pictures()[0])
@@ -44,7 +44,7 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
     """What other libraries that are installed do for the map of one class, on the same network and device."""
     import torch
 
-    from calm_gui.model.preprocess import prepare
+    from calm_gui.model.input import prepare
 
     tensor = prepare(picture, model.info.input, model.grid)[0].to(model.device)
     network = model.network

@@ -31,7 +31,7 @@ class WindowBench:
         self.window.resize(1680, 1120)
         self.window.show()
         self.window.workspace.open_pictures(sample_pictures()[:2])
-        runner, end = self.window.workspace.runner, time.monotonic() + 180
+        runner, end = self.window.workspace.compute.runner, time.monotonic() + 180
         assert isinstance(runner, QtRunner)
         # Until both pictures are explained and what may be wanted next is imported; then torch's threads come to rest.
         while not runner.idle and time.monotonic() < end:
@@ -72,7 +72,8 @@ def window_rows() -> list[Row]:
     """Clicks with one and four panes, and the small actions."""
     from PySide6.QtCore import QPointF
 
-    from calm_gui.session.state import Pane, Threshold, default_panes
+    from calm_gui.session.pane import Pane, default_panes
+    from calm_gui.session.state import Threshold
 
     bench = WindowBench()
     workspace = bench.window.workspace
@@ -82,7 +83,7 @@ def window_rows() -> list[Row]:
     rows = []
 
     bench.window.strip.hide()
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     bench.paint()
     one = bench.measure(bench.click, nodes)
     rows.append(Row("click to pixels, one pane, median", one.median, "ms", 6))
@@ -124,7 +125,7 @@ def large_rows() -> list[Row]:
     """Clicks with an input of 448 x 448 (56 x 56 cells) over the same clicks with the demo checkpoint's 224 x 224."""
     from calm_gui.api import load_checkpoint
     from calm_gui.model.checkpoint import save_checkpoint
-    from calm_gui.session.state import Pane, default_panes
+    from calm_gui.session.pane import Pane, default_panes
 
     demo = load_checkpoint("demo", device="cpu")
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +139,7 @@ def large_rows() -> list[Row]:
     assert explanation is not None and explanation.f.shape[1:] == (56, 56)
     nodes = random.Random(0).sample(sorted(explanation.hierarchy or ()), 105)
     rows = []
-    for name, panes in (("one pane", (Pane("attribution"),)), ("four panes and strip", default_panes())):
+    for name, panes in (("one pane", (Pane.of("attribution"),)), ("four panes and strip", default_panes())):
         times = []
         for bench in benches:
             bench.window.strip.setVisible(len(panes) > 1)
@@ -154,13 +155,13 @@ def large_rows() -> list[Row]:
 
 def scaled_click() -> float:
     """Median of a click with one pane at 200 %; for a process of its own with QT_SCALE_FACTOR=2."""
-    from calm_gui.session.state import Pane
+    from calm_gui.session.pane import Pane
 
     bench = WindowBench()
     workspace = bench.window.workspace
     assert workspace.scene.hierarchy is not None
     bench.window.strip.hide()
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     nodes = random.Random(0).sample(sorted(workspace.scene.hierarchy), 105)
     median = bench.measure(bench.click, nodes).median
     bench.close()

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calm_gui.api import bundled_checkpoints, load_checkpoint, sample_pictures
     from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
-    from calm_gui.core.explanation import CamExplanation, Explanation, Map, WinnerMap
+    from calm_gui.core.explanation import CamExplanation, Explanation
     from calm_gui.core.hierarchy import Hierarchy, Node
+    from calm_gui.core.maps import Map, WinnerMap
     from calm_gui.core.region import Region
     from calm_gui.errors import CalmError
     from calm_gui.model.loaded import LoadedModel
@@ -31,10 +32,10 @@ _HOMES = {
     "Explanation": "calm_gui.core.explanation",
     "Hierarchy": "calm_gui.core.hierarchy",
     "LoadedModel": "calm_gui.model.loaded",
-    "Map": "calm_gui.core.explanation",
+    "Map": "calm_gui.core.maps",
     "Node": "calm_gui.core.hierarchy",
     "Region": "calm_gui.core.region",
-    "WinnerMap": "calm_gui.core.explanation",
+    "WinnerMap": "calm_gui.core.maps",
     "bundled_checkpoints": "calm_gui.api",
     "load_checkpoint": "calm_gui.api",
     "sample_pictures": "calm_gui.api",

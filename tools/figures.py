@@ -24,7 +24,8 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.pane import Pane
+from calm_gui.session.state import Threshold
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE = (1360, 860)
@@ -89,28 +90,28 @@ def figure_3(window: MainWindow) -> None:
 
 
 def winner(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner"), Pane("saliency")])
+    window.workspace.set_panes([Pane.of("winner"), Pane.of("saliency")])
     window.workspace.update_view(depth=9)
 
 
 def threshold(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution", "superset"), Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution", "superset"), Pane.of("attribution")])
     window.workspace.update_view(threshold=Threshold("mass", 0.9), boxes=True, mask=True)
 
 
 def region(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.add_region("box", ((60, 90), (150, 210)))
     window.side.setCurrentWidget(window.regions)
 
 
 def logarithmic(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("attribution", "contrast")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("attribution", "contrast")])
     window.workspace.update_view(spacing="log", relative=True)
 
 
 def pictures(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.set_panes(LAYOUTS["Pictures side by side"](window.workspace))
 
 
@@ -120,11 +121,11 @@ def checkpoints(window: MainWindow) -> None:
 
 def methods(window: MainWindow) -> None:
     window.workspace.set_target(Expression.of(DOG))
-    window.workspace.set_panes([Pane("attribution"), Pane("method:grad_cam"), Pane("method:gradient")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("method:grad_cam"), Pane.of("method:gradient")])
 
 
 def plot(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
     window.strip._plotted.setChecked(True)
     window.strip._own.setChecked(True)
 

@@ -152,8 +152,9 @@ def _hierarchy_seeds() -> list[bytes]:
 
 def _session_seeds() -> list[bytes]:
     from calm_gui.session.expression import Expression
+    from calm_gui.session.pane import Pane
     from calm_gui.session.persistence import session_to_json
-    from calm_gui.session.state import Pane, RegionShape, Selection, State
+    from calm_gui.session.state import RegionShape, Selection, State
 
     base = Path(tempfile.gettempdir())
     picture = str(base / "a.png")
@@ -161,7 +162,7 @@ def _session_seeds() -> list[bytes]:
         Selection(str(base / "x.safetensors"), Expression.of("animal").excluding("n00000001")),
         (picture, str(base / "b.png")),
         0,
-        panes=(Pane("attribution"), Pane("winner")),
+        panes=(Pane.of("attribution"), Pane.of("winner")),
         regions=(RegionShape("r", picture, "box", ((1, 2), (3, 4))),),
     )
     return [json.dumps(session_to_json(state, base, ("line",), "sentence")).encode()]
@@ -328,7 +329,7 @@ def _mutated_archive(data: bytes, rng: Random) -> bytes:
             if name.endswith("data.pkl") or rng.random() < 0.1:
                 for _ in range(rng.choice((1, 1, 2, 4))):
                     _change(content, rng)
-            new.writestr(name, bytes(content))
+            new.writestr(zipfile.ZipInfo(name), bytes(content))  # not the time of day, so that a seed says all
     return file.getvalue()
 
 

@@ -206,6 +206,11 @@ class ClassTable(Sequence[ClassInfo]):
         named = [info for info in matches if fold_text(info.name) == text]
         return tuple(named or matches)
 
+    def name_of(self, index: int) -> str:
+        """What a class is called: its name, with its id where another class has that name too."""
+        info = self._classes[index]
+        return info.name if len(self.named(info.name)) == 1 else info.label
+
     @cached_property
     def _searchable(self) -> tuple[Searchable, ...]:
         """What `find` looks through, for each class."""

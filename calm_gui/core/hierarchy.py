@@ -185,6 +185,14 @@ class Hierarchy(Mapping[str, Node]):
         return key in self._parents
 
     @cached_property
+    def _by_set(self) -> dict[ClassSet, Node]:
+        return {node.classes: node for node in sorted(self.values(), key=lambda node: node.depth)}
+
+    def node_of(self, classes: ClassSet) -> Node | None:
+        """The deepest node that stands for exactly these classes, or None."""
+        return self._by_set.get(classes)
+
+    @cached_property
     def roots(self) -> tuple[Node, ...]:
         """Nodes without parents."""
         return tuple(self[key] for key in self._order if not self._parents[key])

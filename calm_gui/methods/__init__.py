@@ -1,25 +1,35 @@
-"""Attribution methods other than CALM's readings, by name, on every checkpoint: ``METHODS``.
+"""Attribution methods of others, one file each, on every checkpoint. All attribute log p(A|x).
 
-Importing this loads neither torch nor captum.
+Importing this registers them and loads neither torch nor captum.
 """
 
-from calm_gui.methods.protocol import Method, MethodMap, Tick
+from typing import Any
 
-__all__ = ["METHODS", "Method", "MethodMap", "Tick", "attribute"]
+from calm_gui.core.classes import ClassSet
+from calm_gui.core.maps import Map
 
-METHODS: dict[str, str] = {
-    "gradient": "Gradient",
-    "integrated_gradients": "Integrated gradients",
-    "smoothgrad": "SmoothGrad",
-    "vargrad": "VarGrad",
-    "grad_cam": "Grad-CAM",
-    "occlusion": "Occlusion",
-}
-"""Names of the methods, and what people call them."""
+from calm_gui.methods.method import METHODS, Method, Tick  # isort: skip
+from calm_gui.methods import gradient  # isort: skip
+from calm_gui.methods import integrated_gradients  # isort: skip
+from calm_gui.methods import smoothgrad  # isort: skip
+from calm_gui.methods import vargrad  # isort: skip
+from calm_gui.methods import grad_cam  # isort: skip
+from calm_gui.methods import occlusion  # isort: skip
+
+__all__ = [
+    "METHODS",
+    "Method",
+    "Tick",
+    "attribute",
+    "grad_cam",
+    "gradient",
+    "integrated_gradients",
+    "occlusion",
+    "smoothgrad",
+    "vargrad",
+]
 
 
-def attribute(method: str, model: object, picture: object, target: object, tick: Tick = lambda: None) -> MethodMap:
-    """The map of a method; see `calm_gui.methods.gradients.attribute`."""
-    from calm_gui.methods.gradients import attribute as compute
-
-    return compute(method, model, picture, target, tick)  # type: ignore[arg-type]
+def attribute(method: str, model: Any, picture: Any, target: ClassSet, tick: Tick = lambda: None) -> Map:
+    """The map of a method by its name; see `Method.map`."""
+    return METHODS[method].map(model, picture, target, tick)

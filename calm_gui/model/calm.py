@@ -11,14 +11,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calm_gui.errors import NumericalError
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.info import Activation, Context
 
 __all__ = [
     "Activation",
     "CalmHead",
     "CamHead",
+    "Head",
     "HeadNetwork",
     "check_raw_outputs",
+    "log_class_probabilities",
     "log_conditional",
     "log_saliency",
     "to_power",
@@ -118,6 +121,10 @@ class CamHead(nn.Module):
             return self.class_branch(features.float()), None
 
 
+Head = CalmHead | CamHead | AcolHead
+"""Output layers: features (B,L,H,W) to raw outputs (f, a), or (f, None)."""
+
+
 class HeadNetwork(nn.Module):
     """A backbone and a head; calling it gives the raw outputs (f, a), or (f, None) for CAM.
 
@@ -125,10 +132,10 @@ class HeadNetwork(nn.Module):
     ----------
     backbone : torch.nn.Module
         Maps pictures (B,3,h,w) to features (B,L,H,W).
-    head : CalmHead or CamHead
+    head : CalmHead, CamHead or AcolHead
     """
 
-    def __init__(self, backbone: nn.Module, head: CalmHead | CamHead) -> None:
+    def __init__(self, backbone: nn.Module, head: Head) -> None:
         super().__init__()
         self.backbone = backbone
         self.head = head
@@ -180,6 +187,24 @@ def log_saliency(a: Tensor, activation: Activation, normaliser_gradient: bool = 
         log_s = _log_softplus(a)
         log_sum = torch.logsumexp(log_s, dim=(-2, -1), keepdim=True)
     return log_s - (log_sum if normaliser_gradient else log_sum.detach())
+
+
+def log_class_probabilities(f: Tensor, a: Tensor | None, activation: Activation | None) -> Tensor:
+    """log p(y|x): the sum of the joint over locations, or for CAM the softmax of the mean scores.
+
+    Parameters
+    ----------
+    f : Tensor, (B,C,H,W)
+    a : Tensor, (B,1,H,W), or None for CAM
+    activation : {"softplus", "relu"} or None
+
+    Returns
+    -------
+    Tensor, (B,C), float32
+    """
+    if a is None or activation is None:
+        return functional.log_softmax(f.float().mean(dim=(2, 3)), dim=1)
+    return torch.logsumexp(log_conditional(f) + log_saliency(a, activation)[:, None], dim=(2, 3))
 
 
 def to_power(a: Tensor, power: float | Tensor, activation: Activation) -> Tensor:

@@ -12,9 +12,10 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation, Presenter
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
+from calm_gui.core.presenter import Presenter
 from calm_gui.errors import CheckpointError, DeviceMemoryError
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers, remember_answers
 from calm_gui.model.calm import HeadNetwork
@@ -24,9 +25,9 @@ from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import is_ours
+from calm_gui.model.input import prepare
 from calm_gui.model.naver import as_ours, stated_answers
 from calm_gui.model.picture import Picture, as_picture
-from calm_gui.model.preprocess import prepare
 
 __all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 
@@ -56,6 +57,8 @@ class LoadedModel:
     classes : ClassTable
     hierarchy : Hierarchy or None
     supersets : SupersetTable
+    answers : dict
+        What was answered for a file that doesn't say what it is, as `Answers.brief`; empty for others.
     grid : (int, int)
         Rows and columns of the native grid.
     folded_network : torch.nn.Module
@@ -71,6 +74,7 @@ class LoadedModel:
         sha256: str = "",
         presenter: Presenter | None = None,
         path: Path | None = None,
+        answers: Answers | None = None,
     ) -> None:
         network.eval().requires_grad_(False)
         inference = folded(network)
@@ -81,6 +85,7 @@ class LoadedModel:
         self.name = name
         self.sha256 = sha256
         self.path = path
+        self.answers = (answers or Answers()).brief()
         self.presenter = presenter
         self.classes: ClassTable = info.classes
         self.hierarchy: Hierarchy | None = info.hierarchy
@@ -172,7 +177,9 @@ class LoadedModel:
                 "sha256": self.sha256,
                 "method": self.info.method,
                 "backbone": self.info.backbone,
+                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
                 "assumed": list(self.info.assumed),
+                **({"answers": self.answers} if self.answers else {}),
             },
         }
         explanation: AnyExplanation
@@ -217,10 +224,14 @@ def load_model(
     path = Path(path)
     chosen = choose_device(device)
     progress(f"reading {path.name}")
-    info, tensors = read_checkpoint(path) if is_ours(path) else _read_foreign(path, answers or Answers())
+    given = Answers()
+    if is_ours(path):
+        info, tensors = read_checkpoint(path)
+    else:
+        info, tensors, given = _read_foreign(path, answers or Answers())
     progress(f"building {info.backbone}")
     network = fitted_network(info, tensors, path.name)
-    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)
+    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path, given)
 
 
 def load_remembering(
@@ -246,7 +257,8 @@ def load_remembering(
     return model
 
 
-def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor]]:
+def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor], Answers]:
+    """What a file of another program holds, and all answers by which it was read."""
     content = read_foreign(path)
     answers = answers.over(stated_answers(content, path.name))
     named = next((content[key] for key in ("arch", "architecture") if isinstance(content.get(key), str)), "")
@@ -264,4 +276,5 @@ def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[st
                 second.class_count,
             ) from first
         raise
-    return as_ours(weights, answers, path.name, named)
+    info, tensors = as_ours(weights, answers, path.name, named)
+    return info, tensors, answers

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QProgre
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.render.naming import counted
 from calm_gui.session.annotation import Annotation
 
@@ -124,8 +125,7 @@ class AnnotationDialog(QDialog):
             self.load(path)
 
     def _ask_save(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, "Save annotation", "supersets.json", _FILTER)
-        if path:
+        if path := ask_where_to_save(self, "Save annotation", "supersets.json", _FILTER):
             self.save(path)
 
     def use(self) -> None:

@@ -86,7 +86,7 @@ def build_window(checkpoint: str = "demo", device: str = "auto", settings: Setti
 
 
 def _choose(window: MainWindow, options: argparse.Namespace) -> None:
-    from calm_gui.core.explanation import resolve
+    from calm_gui.core.lookup import resolve
 
     scene, workspace = window.hub.scene, window.workspace
     for text, setter in ((options.target, workspace.set_target), (options.contrast, workspace.set_contrast)):
@@ -125,14 +125,21 @@ def run(options: argparse.Namespace) -> int:
     theme = options.theme or settings.text("theme") or ("dark" if system_prefers_dark() else "light")
     apply_theme(DARK if theme == "dark" else LIGHT)
     window = build_window(options.checkpoint, options.device, settings)
-    signal.signal(signal.SIGINT, lambda *_: window.close())
+    ended_by: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        ended_by.append(number)
+        window.close()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     keep_python_awake = QTimer()  # so that Ctrl-C is noticed while Qt waits
     keep_python_awake.start(300)
     keep_python_awake.timeout.connect(lambda: None)
     status = _screenshot(application, window, options) if options.screenshot else _live(application, window, options)
     keep_python_awake.stop()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return status
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return 128 + ended_by[0] if ended_by else status
 
 
 def _live(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:

@@ -19,17 +19,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import CamExplanation
+from calm_gui.core.readings import ATTRIBUTION, Reading
 from calm_gui.errors import CalmError
+from calm_gui.methods import Method
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.number_table import NumberTable
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import class_key
 from calm_gui.session.jobs import Job
+from calm_gui.session.pane import Shows, shows_text
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.session.batch import PictureResult
+    from calm_gui.session.picture_result import PictureResult
 
 __all__ = ["BatchDialog"]
 
@@ -125,20 +127,26 @@ class BatchDialog(QDialog):
             return ",".join(term.key.removeprefix("#") for term in terms)
         return ",".join(class_key(i, scene.classes).removeprefix("#") for i in scene.target)
 
-    def _readings(self) -> tuple[Any, ...]:
-        if isinstance(self._hub.scene.explanation, CamExplanation):
-            return ("cam",)
-        state = self._workspace.state
-        panes = state.panes if self.readings.currentIndex() == 0 else (state.panes[state.active],)
-        return tuple(dict.fromkeys(p.reading for p in panes if p.reading != "picture")) or ("attribution",)
+    def _readings(self) -> tuple[str, ...]:
+        scene = self._hub.scene
+        own = scene.explanation.own_reading if scene.explanation else ATTRIBUTION
+        contents = scene.panes if self.readings.currentIndex() == 0 else (scene.active,)
+        shown = [c.shows for c in contents if isinstance(c.shows, Method) or self._answers(c.shows)]
+        return tuple(dict.fromkeys(map(shows_text, shown))) or (own.key,)
+
+    def _answers(self, shows: Shows) -> bool:
+        """Whether the batch's checkpoint can answer a reading; a pane may show it under another one."""
+        explanation = self._hub.scene.explanation
+        return isinstance(shows, Reading) and not (explanation and shows.refusal(explanation))
 
     def run(self) -> None:
         """Start the batch on the worker."""
         from calm_gui.session.batch import BatchPlan, run_batch, write_summary
+        from calm_gui.session.output_names import free_name
         from calm_gui.session.request import Request
 
         out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
-        model = self._workspace.models.get(key)
+        model = self._workspace.compute.models.get(key)
         if model is None:
             self.message.setText("the checkpoint is still being loaded; wait a moment")
             return
@@ -167,18 +175,19 @@ class BatchDialog(QDialog):
                 found.append(result)
                 job.progress(f"{len(found)} {Path(result.path).name}")
                 job.check()
-            write_summary([row for result in found for row in result.rows], out / "summary.csv")
+            rows = [row for result in found for row in result.rows]
+            write_summary(rows, out / free_name("summary.csv", out))
             return found
 
         self._show_running(True)
         self.message.setText("")
         self._job = Job("batch", work, self._done, self._failed, self._progress, urgency=3)
-        self._workspace.runner.submit(self._job)
+        self._workspace.compute.runner.submit(self._job)
 
     def cancel(self) -> None:
         """Stop after the picture at hand; files that are written stay."""
         if self._job is not None:
-            self._workspace.runner.cancel("batch")
+            self._workspace.compute.runner.cancel("batch")
             self._job = None
             self._show_running(False)
             self.message.setText(f"cancelled after {self.bar.value()} pictures; what was written stays")

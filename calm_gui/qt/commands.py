@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.actions import Command
 from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.reading_keys import reading_keys
 from calm_gui.qt.theme import DARK, current_theme
+from calm_gui.session.pane import PICTURE
 
 if TYPE_CHECKING:
     from calm_gui.qt.main_window import MainWindow
@@ -115,8 +116,13 @@ def _panes(window: "MainWindow") -> Menu:
         Command("next_pane", "&Next pane", window.next_pane, "F6"),
         None,
         *(
-            Command(f"reading_{r}", n, lambda r=r: workspace.change_pane(workspace.state.active, reading=r), f"Alt+{i}")
-            for i, (r, n) in enumerate(READING_NAMES.items(), start=1)
+            Command(
+                f"reading_{shows.key}",
+                "Picture only" if shows is PICTURE else shows.title,
+                lambda s=shows: workspace.change_pane(workspace.state.active, shows=s),
+                key,
+            )
+            for shows, key in reading_keys()
         ),
     ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calm_gui.core.explanation import CamExplanation, Explanation, Map
+from calm_gui.core.explanation import CamExplanation, Explanation
+from calm_gui.core.maps import Map
 from calm_gui.late import np
 from calm_gui.session.scene import Scene
 

@@ -136,13 +136,13 @@ class FilmStrip(QFrame):
     def _verdict(self, row: int, scene: Scene) -> bool | None:
         """Whether the prediction is right; None where that isn't known."""
         picture = self._pictures[row]
-        predicted = self._workspace.predictions.get((picture, scene.state.selection.checkpoint))
+        predicted = self._workspace.compute.predictions.get((picture, scene.state.selection.checkpoint))
         true = self._workspace.true_class(picture)
         return None if predicted is None or true is None else predicted[0] == true
 
     def _mark(self, scene: Scene) -> None:
         known = (
-            len(self._workspace.predictions),
+            len(self._workspace.compute.predictions),
             self._workspace.truth,
             scene.state.selection.checkpoint,
             self._pictures,
@@ -178,7 +178,7 @@ class FilmStrip(QFrame):
         scene = self._hub.scene
         for row, picture in enumerate(self._pictures):
             words = Path(picture).name
-            if predicted := self._workspace.predictions.get((picture, scene.state.selection.checkpoint)):
+            if predicted := self._workspace.compute.predictions.get((picture, scene.state.selection.checkpoint)):
                 words += " " + scene.classes[predicted[0]].name
             hidden = bool(needle) and needle not in fold_text(words)
             if self.list.isRowHidden(row) != hidden:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from calm_gui.api import bundled_checkpoints
-from calm_gui.session.state import MAX_PANES, METHOD, Pane, default_panes
+from calm_gui.core.readings import ATTRIBUTION, CONDITIONAL, COUNTERFACTUAL, SALIENCY
+from calm_gui.methods import METHODS
+from calm_gui.session.pane import MAX_PANES, PICTURE, Pane, default_panes
 from calm_gui.session.workspace import Workspace
 
 __all__ = ["LAYOUTS", "Layout"]
@@ -17,33 +19,33 @@ def _pictures(workspace: Workspace) -> tuple[Pane, ...]:
     state = workspace.state
     pane = state.panes[state.active]
     following = state.pictures[state.current : state.current + MAX_PANES] or (None,)
-    return tuple(Pane(pane.reading, pane.about, pane.checkpoint, picture) for picture in following)
+    return tuple(Pane(pane.shows, pane.about, pane.checkpoint, picture) for picture in following)
 
 
 def _methods(workspace: Workspace) -> tuple[Pane, ...]:
     """The attribution beside methods of others."""
     others = ("grad_cam", "gradient", "integrated_gradients", "smoothgrad", "occlusion")
-    return (Pane("attribution"), *(Pane(METHOD + name) for name in others))
+    return (Pane(ATTRIBUTION), *(Pane(METHODS[name]) for name in others))
 
 
 def _checkpoints(workspace: Workspace) -> tuple[Pane, ...]:
     """The attribution under each checkpoint that was opened, and under the bundled ones."""
     bundled = (str(Path(path).absolute()) for path in bundled_checkpoints().values())
-    keys = dict.fromkeys((workspace.state.selection.checkpoint, *workspace.infos, *bundled))
-    return tuple(Pane("attribution", "target", key) for key in list(keys)[:MAX_PANES])
+    keys = dict.fromkeys((workspace.state.selection.checkpoint, *workspace.compute.infos, *bundled))
+    return tuple(Pane(ATTRIBUTION, "target", key) for key in list(keys)[:MAX_PANES])
 
 
 LAYOUTS: dict[str, Layout] = {
-    "One pane": lambda _: (Pane("attribution"),),
+    "One pane": lambda _: (Pane(ATTRIBUTION),),
     "Four readings": lambda _: default_panes(),
-    "Figure 1: A, B, A − B": lambda _: (Pane("attribution"), Pane("attribution", "contrast"), Pane("counterfactual")),
+    "Figure 1: A, B, A − B": lambda _: (Pane(ATTRIBUTION), Pane(ATTRIBUTION, "contrast"), Pane(COUNTERFACTUAL)),
     "Figure 3: all readings": lambda _: (
-        Pane("picture"),
-        Pane("attribution"),
-        Pane("conditional"),
-        Pane("saliency"),
-        Pane("attribution", "superset"),
-        Pane("counterfactual"),
+        Pane(PICTURE),
+        Pane(ATTRIBUTION),
+        Pane(CONDITIONAL),
+        Pane(SALIENCY),
+        Pane(ATTRIBUTION, "superset"),
+        Pane(COUNTERFACTUAL),
     ),
     "Checkpoints side by side": _checkpoints,
     "Pictures side by side": _pictures,

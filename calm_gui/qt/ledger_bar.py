@@ -4,7 +4,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
-from calm_gui.core.explanation import Map
+from calm_gui.core.maps import Map
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.ledger import HINT, sentence

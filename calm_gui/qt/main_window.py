@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import Map
+from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes
 from calm_gui.model.answers import AnswersNeeded
 from calm_gui.qt.actions import add_menus, add_recent_menus, add_tool_bar, apply_shortcuts
@@ -46,8 +46,8 @@ from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.view_panel import ViewPanel
 from calm_gui.session.ledger import sentence
+from calm_gui.session.pane import MAX_PANES
 from calm_gui.session.scene import Scene, chosen_cells
-from calm_gui.session.state import MAX_PANES
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
@@ -184,8 +184,8 @@ class MainWindow(QMainWindow):
 
     def _show_scene(self, scene: Scene) -> None:
         state, shown = scene.state, scene.active.shown
-        model = self.workspace.models.get(state.selection.checkpoint)
-        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.forward_ms)
+        model = self.workspace.compute.models.get(state.selection.checkpoint)
+        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.compute.forward_ms)
         opened = (state.pictures, state.current, state.selection.checkpoint, *known)
         if opened != self._opened:  # most changes are to what is chosen
             self._opened = opened
@@ -210,8 +210,8 @@ class MainWindow(QMainWindow):
         parts = [checkpoint]
         if model is not None:
             parts.append(str(model.device))
-        if self.workspace.forward_ms is not None:
-            parts.append(f"explained in {self.workspace.forward_ms:.0f} ms")
+        if self.workspace.compute.forward_ms is not None:
+            parts.append(f"explained in {self.workspace.compute.forward_ms:.0f} ms")
         self._device.setText(" · ".join(parts))
         self._enable(
             previous=state.current > 0,

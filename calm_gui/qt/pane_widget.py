@@ -3,32 +3,23 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QAction, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.core.maps import Map, WinnerMap
+from calm_gui.core.readings import ATTRIBUTION, READINGS
 from calm_gui.methods import METHODS
 from calm_gui.qt.colour_bar import ColourBar
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.pane_header import PaneHeader
 from calm_gui.session.expression import Expression
+from calm_gui.session.pane import PICTURE, About, Pane, Shows
 from calm_gui.session.scene import PaneContent, Scene
-from calm_gui.session.state import METHOD, Pane
 
-__all__ = ["READING_NAMES", "PaneWidget"]
+__all__ = ["PaneWidget"]
 
-READING_NAMES = {
-    "attribution": "Attribution",
-    "saliency": "Saliency",
-    "conditional": "Conditional",
-    "cue_posterior": "Cue posterior",
-    "counterfactual": "Counterfactual",
-    "winner": "Winner",
-    "picture": "Picture only",
-}
-
-_ABOUT_NAMES = {"target": "of target A", "contrast": "of contrast B", "superset": "of A's superset"}
+_ABOUT_NAMES: dict[About, str] = {"target": "of target A", "contrast": "of contrast B", "superset": "of A's superset"}
 
 
 class PaneWidget(QFrame):
@@ -142,28 +133,23 @@ class PaneWidget(QFrame):
         menu = self.menu.menu()
         menu.clear()
         workspace, pane = self._hub.workspace, self._content.pane if self._content else Pane()
-        for reading, name in READING_NAMES.items():
-            for about in ("target", "contrast", "superset") if reading == "attribution" else ("target",):
-                title = f"{name} {_ABOUT_NAMES[about]}" if reading == "attribution" else name
-                action = menu.addAction(title)
-                action.setCheckable(True)
-                action.setChecked(pane.reading == reading and pane.about == about)
-                action.triggered.connect(
-                    lambda _=False, r=reading, a=about: workspace.change_pane(self._position, reading=r, about=a)
-                )
+        explanation = self._content.explanation if self._content else None
+        for reading in READINGS.values():
+            refusal = reading.refusal(explanation) if explanation else ""
+            for about, words in _ABOUT_NAMES.items() if reading is ATTRIBUTION else (("target", ""),):
+                action = self._choice(menu, f"{reading.title} {words}".rstrip(), reading, about)
+                action.setEnabled(not refusal)
+                action.setToolTip(refusal or reading.meaning)
+        self._choice(menu, "Picture only", PICTURE, "target")
+        menu.setToolTipsVisible(True)
         methods = menu.addMenu("Other method")
-        for method, name in METHODS.items():
-            action = methods.addAction(name)
-            action.setCheckable(True)
-            action.setChecked(pane.reading == METHOD + method)
-            action.triggered.connect(
-                lambda _=False, m=method: workspace.change_pane(self._position, reading=METHOD + m)
-            )
+        for method in METHODS.values():
+            self._choice(methods, method.title, method, pane.about)
         menu.addSeparator()
         checkpoints = menu.addMenu("Checkpoint")
         first = checkpoints.addAction("the chosen one")
         first.triggered.connect(lambda: workspace.change_pane(self._position, checkpoint=None))
-        for key in workspace.infos:
+        for key in workspace.compute.infos:
             action = checkpoints.addAction(Path(key).name)
             action.setCheckable(True)
             action.setChecked(pane.checkpoint == key)
@@ -179,6 +165,17 @@ class PaneWidget(QFrame):
         close = menu.addAction("Close pane")
         close.setEnabled(len(workspace.state.panes) > 1)
         close.triggered.connect(lambda: workspace.close_pane(self._position))
+
+    def _choice(self, menu: QMenu, text: str, shows: Shows, about: About) -> QAction:
+        """An action that lets the pane show something else."""
+        content = self._content
+        now = (content.shows, content.pane.about if shows is ATTRIBUTION else about) if content else None
+        action = menu.addAction(text)
+        action.setCheckable(True)
+        action.setChecked(now == (shows, about))
+        workspace = self._hub.workspace
+        action.triggered.connect(lambda: workspace.change_pane(self._position, shows=shows, about=about))
+        return action
 
     def _add(self) -> None:
         workspace = self._hub.workspace

@@ -8,7 +8,7 @@ from typing import Any
 import platformdirs
 
 from calm_gui.errors import CalmError
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 
 __all__ = ["Settings", "settings_path"]
 
@@ -68,6 +68,6 @@ class Settings:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(self._path, json.dumps(self._values, indent=1).encode())
+            write_text(self._path, json.dumps(self._values, indent=1), overwrite=True)
         except (CalmError, OSError) as error:
             _log.warning("settings not kept: %s", error)

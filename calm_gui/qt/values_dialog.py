@@ -3,7 +3,7 @@
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
-from calm_gui.core.explanation import Map
+from calm_gui.core.maps import Map
 from calm_gui.qt.number_table import NumberTable
 
 __all__ = ["ValuesDialog"]

@@ -22,30 +22,23 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import CamExplanation, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.maps import WinnerMap
+from calm_gui.core.readings import READINGS, Reading
+from calm_gui.methods import Method
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.pane_widget import READING_NAMES
+from calm_gui.qt.reading_keys import reading_keys
 from calm_gui.qt.steady_label import SteadyLabel
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
+from calm_gui.session.pane import PICTURE, Picture
 from calm_gui.session.scene import Scene
-from calm_gui.session.state import METHOD, Threshold
+from calm_gui.session.state import Threshold
 
 if TYPE_CHECKING:
     from calm_gui.qt.winner_legend import WinnerLegend
 
 __all__ = ["ViewPanel"]
 
-_MEANINGS = {
-    "attribution": "the class is in A and its cue lies here",
-    "saliency": "the cue, of whatever class, lies here",
-    "conditional": "if the cue were here: how likely A is",
-    "cue_posterior": "given A: where its cue lies",
-    "counterfactual": "A here rather than B here",
-    "winner": "which group has the most here",
-    "picture": "the picture without a map",
-}
-_METHOD_MEANS = "what matters to the method, from its least to its most; no probability"
-_CAM_MEANS = "the class's score at each cell; no probability"
 _SCALES = {"shared": "Shared by panes", "fit": "Each pane its own", "locked": "Locked"}
 _SPACINGS = {"linear": "Linear", "log": "Logarithmic"}
 _UNITS = {False: "Probability per cell", True: "Times uniform"}
@@ -107,13 +100,14 @@ class ViewPanel(QScrollArea):
         self._heading("Reading")
         self.readings = QButtonGroup(self)
         self.reading_buttons: dict[str, QRadioButton] = {}
-        for number, (reading, name) in enumerate(READING_NAMES.items(), start=1):
-            button = QRadioButton(name)
-            button.setToolTip(f"{_MEANINGS[reading]} (Alt+{number})")
-            button.setAccessibleDescription(_MEANINGS[reading])
-            button.clicked.connect(lambda _=False, r=reading: self._set_reading(r))
+        self._tips: dict[str, str] = {}
+        for shows, key in reading_keys():
+            button = QRadioButton("Picture only" if shows is PICTURE else shows.title)
+            self._tips[shows.key] = f"{shows.meaning} ({key})" if key else shows.meaning
+            button.setAccessibleDescription(shows.meaning)
+            button.clicked.connect(lambda _=False, s=shows: self._set_reading(s))
             self.readings.addButton(button)
-            self.reading_buttons[reading] = button
+            self.reading_buttons[shows.key] = button
             self._layout.addWidget(button)
         self.meaning = QLabel()
         self.meaning.setObjectName("muted")
@@ -209,11 +203,11 @@ class ViewPanel(QScrollArea):
         if self._legend_place.count() or isinstance(scene.active.shown, WinnerMap):
             self.legend.show_scene(scene)
         view, pane = scene.state.view, scene.active.pane
-        cam = isinstance(scene.active.explanation, CamExplanation)
+        shows, kind = scene.active.shows, type(scene.active.explanation)
         scale = scene.active.scale if view.threshold.kind == "value" else None
-        if (view, pane, cam, scale, scene.hierarchy) == self._told:
+        if (view, pane, shows, kind, scale, scene.hierarchy) == self._told:
             return  # another class was chosen, or another picture
-        self._told = (view, pane, cam, scale, scene.hierarchy)
+        self._told = (view, pane, shows, kind, scale, scene.hierarchy)
         controls: tuple[QObject, ...] = (
             self.winner_depth,
             self.opacity,
@@ -222,25 +216,21 @@ class ViewPanel(QScrollArea):
             *self.flags.values(),
         )
         blockers = [QSignalBlocker(widget) for widget in controls]
-        method = pane.reading.startswith(METHOD)
-        # Whatever reading the pane is set to, CAM has its one map.
-        shown = "attribution" if cam and not method and pane.reading != "picture" else pane.reading
         self.readings.setExclusive(False)  # a method is none of them
-        for reading, button in self.reading_buttons.items():
-            button.setChecked(reading == shown)
-            button.setEnabled(not cam or reading in ("attribution", "picture"))
+        for key, button in self.reading_buttons.items():
+            button.setChecked(not isinstance(shows, Method) and key == shows.key)
+            self._show_refusal(button, key, scene.active.explanation)
         self.readings.setExclusive(True)
-        cam_map = cam and shown == "attribution"
-        self.meaning.setText(_METHOD_MEANS if method else _CAM_MEANS if cam_map else _MEANINGS.get(shown, ""))
+        self.meaning.setText(shows.meaning)
         _select(self.about, pane.about)
-        self.about.setVisible(method or shown in ("attribution", "conditional", "cue_posterior"))
-        self.winner_depth.setVisible(shown == "winner")
+        self.about.setVisible(shows.takes_target and not shows.takes_contrast)
+        self.winner_depth.setVisible(isinstance(shows, Reading) and shows.takes_depth)
         self.winner_depth.setRange(0, scene.hierarchy.max_depth if scene.hierarchy else 0)
         self.winner_depth.setValue(view.depth)
         _select(self.scale_mode, view.scale_mode)
         _select(self.spacing, view.spacing)
         _select(self.unit, view.relative)
-        self.unit.setVisible(not method and not cam_map)
+        self.unit.setVisible(shows.times_uniform)
         _select(self.sequential, view.sequential)
         _select(self.diverging, view.diverging)
         self.opacity.setValue(round(view.opacity * 100))
@@ -251,6 +241,12 @@ class ViewPanel(QScrollArea):
         for flag in ("mask", "contour", "boxes"):
             self.flags[flag].setEnabled(view.threshold.kind != "none")
         del blockers
+
+    def _show_refusal(self, button: QRadioButton, key: str, explanation: AnyExplanation | None) -> None:
+        """Grey a reading that the active pane's checkpoint can't answer, and say why."""
+        refusal = READINGS[key].refusal(explanation) if explanation and key != PICTURE.key else ""
+        button.setEnabled(not refusal)
+        button.setToolTip(refusal or self._tips[key])
 
     def _show_threshold(self, threshold: Threshold, scene: Scene) -> None:
         _select(self.threshold, threshold.kind)
@@ -284,8 +280,8 @@ class ViewPanel(QScrollArea):
 
     # Up
 
-    def _set_reading(self, reading: str) -> None:
-        self._workspace.change_pane(self._workspace.state.active, reading=reading)
+    def _set_reading(self, shows: Reading | Picture) -> None:
+        self._workspace.change_pane(self._workspace.state.active, shows=shows)
 
     def _set_scale_mode(self, mode: str) -> None:
         if mode == "locked":

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import WinnerMap
+from calm_gui.core.maps import WinnerMap
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.naming import number_text

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.explanation import AnyExplanation, Map, Presenter, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.maps import Map, WinnerMap
+from calm_gui.core.presenter import Presenter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,18 +4,20 @@ import csv
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calm_gui.core.explanation import AnyExplanation, Explanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
-from calm_gui.core.region import Region
+from calm_gui.core.maps import Map, WinnerMap
+from calm_gui.core.region import Region, region_from_box
 from calm_gui.errors import ReadingError
 from calm_gui.model.files import write_bytes
-from calm_gui.render.description import check_suffix, describe, describe_map, to_text, write_export
+from calm_gui.render.description import check_suffix, describe, describe_map, to_bytes, write_export
 
 __all__ = [
     "describe_map",
@@ -115,7 +117,7 @@ def save_mask(shown: Map, cells: NDArray[np.bool_], path: str | Path, threshold:
     """
     from PIL import Image
 
-    as_map = Map(cells.astype(np.float32), shown.reading, shown.explanation)
+    as_map = replace(shown, values=cells.astype(np.float32))
     inside = as_map.upsampled(nearest=True) > 0.5  # False where nothing was seen (NaN)
     image = Image.fromarray((inside * np.uint8(255)).astype(np.uint8))
     description = describe(shown.explanation, [shown], threshold=threshold)
@@ -149,7 +151,7 @@ def save_boxes(shown: Map, boxes: Sequence[Box], path: str | Path, threshold: di
     mass = np.abs(shown.values).astype(np.float64)
     annotations = []
     for number, box in enumerate(boxes, 1):
-        region = explanation.region_from_box(box.x0, box.y0, box.x1, box.y1)
+        region = region_from_box(shown.geometry, box)
         annotations.append(
             {
                 "id": number,
@@ -167,7 +169,7 @@ def save_boxes(shown: Map, boxes: Sequence[Box], path: str | Path, threshold: di
         "categories": [{"id": 1, "name": " + ".join(info.label for info in classes) or shown.reading}],
         "annotations": annotations,
     }
-    write_bytes(path, to_text(data).encode())
+    write_bytes(path, to_bytes(data), overwrite=True, inputs=[_picture_name(explanation)])
 
 
 def save_probabilities(explanation: AnyExplanation, path: str | Path) -> None:

@@ -3,14 +3,15 @@
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import calm_gui
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import READINGS, AnyExplanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.errors import DataError, ExportError
 from calm_gui.model.files import atomic_path, sha256_of, write_bytes
@@ -99,8 +100,7 @@ def _origin(explanation: AnyExplanation) -> dict[str, Any]:
 def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
     if isinstance(shown, WinnerMap):
         return {
-            "reading": "winner",
-            "question": READINGS["winner"],
+            **_kind_to_json(shown),
             "depth": shown.depth,
             "legend": [
                 {
@@ -116,8 +116,7 @@ def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
     classes = shown.explanation.classes
     check = shown.check
     return {
-        "reading": shown.reading,
-        "question": READINGS.get(shown.reading, ""),
+        **_kind_to_json(shown),
         "target": None if shown.target is None else set_to_json(shown.target, classes),
         "contrast": None if shown.contrast is None else set_to_json(shown.contrast, classes),
         "unit": shown.unit,
@@ -133,6 +132,10 @@ def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
         },
         "scale": (scale or fit_scale(shown.values, shown.signed, unit=shown.unit)).to_json(),
     }
+
+
+def _kind_to_json(shown: Map | WinnerMap) -> dict[str, str]:
+    return {shown.kind.family: shown.kind.key, "question": shown.kind.question}
 
 
 def _class_to_json(index: int, classes: ClassTable) -> dict[str, Any]:
@@ -198,6 +201,8 @@ def write_export(
     kind: str,
     write: Callable[[Path], None],
     description: dict[str, Any],
+    *,
+    overwrite: bool = True,
     **options: Any,
 ) -> Path:
     """Write an export and the description beside it, both or neither.
@@ -216,7 +221,9 @@ def write_export(
     write : callable
         Gets a temporary path with the same extension, to write to.
     description : dict
-        As `describe` gives it.
+        As `describe` gives it. The files that it names are never replaced.
+    overwrite : bool
+        Whether an existing file is replaced; who calls this has asked, or found a free name.
     **options
         How it was drawn; written into the description's list of exports.
 
@@ -233,11 +240,15 @@ def write_export(
     path = Path(path)
     check_suffix(path, suffixes)
     beside, others = _place_of_description(path, description)
-    with atomic_path(beside) as temporary_json, atomic_path(path) as temporary:
+    sources = _sources(description)
+    with (
+        atomic_path(beside, overwrite=True, inputs=sources) as temporary_json,
+        atomic_path(path, overwrite=overwrite, inputs=sources) as temporary,
+    ):
         write(temporary)
         entry = {"file": path.name, "kind": kind, "sha256": sha256_of(temporary), **options}
         exports = sorted([*others, entry], key=lambda e: str(e["file"]))
-        temporary_json.write_text(to_text({**description, "exports": exports}), encoding="utf-8")
+        temporary_json.write_bytes(to_bytes({**description, "exports": exports}))
         for written in (temporary, temporary_json):  # a full disk shows here, before either file takes its place
             with written.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -273,6 +284,18 @@ def to_text(description: dict[str, Any]) -> str:
     return json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def to_bytes(description: dict[str, Any]) -> bytes:
+    """`to_text` in UTF-8; characters that stand for bytes of a file name that isn't UTF-8 stay JSON's escapes."""
+    return to_text(description).encode("utf-8", errors="backslashreplace")
+
+
+def _sources(description: Mapping[str, Any]) -> list[str]:
+    """The picture and checkpoint files that a description names."""
+    origins = [description, *description.get("maps", ())]
+    found = (origin.get(what, {}).get("path") for origin in origins for what in ("picture", "checkpoint"))
+    return [path for path in found if path]
+
+
 def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
     """Where the description goes, and the exports that it already describes."""
     for beside in _places(path):
@@ -304,7 +327,7 @@ def _forget_elsewhere(path: Path, beside: Path) -> None:
             continue
         known["exports"] = [entry for entry in known["exports"] if entry.get("file") != path.name]
         if known["exports"]:
-            write_bytes(other, to_text(known).encode())
+            write_bytes(other, to_bytes(known), overwrite=True)
         else:
             other.unlink(missing_ok=True)
 

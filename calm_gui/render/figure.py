@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
@@ -24,8 +23,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import calm_gui
-from calm_gui.core.explanation import AnyExplanation, Explanation, Map, Reading, WinnerMap
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import component_boxes, threshold_cells, threshold_level
 from calm_gui.errors import ExportError
@@ -33,10 +33,12 @@ from calm_gui.model.files import write_bytes
 from calm_gui.render.colormap import colour_table
 from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.description import describe, write_export
+from calm_gui.render.drawing import drawing
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
-from calm_gui.render.layout import Area, Bar, Layout, Panel, arrange
-from calm_gui.render.lettering import font_families, missing_glyphs, quiet_about_glyphs
+from calm_gui.render.layout import Area, Bar, Layout, Line, Panel, arrange
+from calm_gui.render.lettering import font_families, missing_glyphs
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import FOUND, REGION, TRUTH
 from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import map_picture, overlay_picture, unseen
 from calm_gui.render.scale import Scale
@@ -45,10 +47,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "DRAWING",
     "FIGURE_SUFFIXES",
     "PRESETS",
-    "TRUTH_COLOUR",
     "FigureSpec",
     "MapFigure",
     "compose",
@@ -61,34 +61,6 @@ __all__ = [
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".tif", ".tiff", ".jpg", ".jpeg")
 """Extensions that `save_figure` takes."""
-
-TRUTH_COLOUR = "#39d353"
-"""Of ground-truth boxes, here and in the window."""
-
-_FOUND = "#ffd33d"
-_REGION = "#4da3ff"
-
-DRAWING: dict[str, Any] = {
-    "text.usetex": False,
-    "text.parse_math": False,
-    "svg.hashsalt": "calm-gui",
-    "svg.fonttype": "path",
-    "svg.image_inline": True,
-    "pdf.fonttype": 42,
-    "pdf.compression": 6,
-    "image.composite_image": False,
-    "image.resample": True,
-    "savefig.facecolor": "auto",
-    "savefig.edgecolor": "auto",
-    "savefig.bbox": None,
-    "savefig.dpi": "figure",
-    "savefig.transparent": False,
-    "path.simplify": False,
-    "path.effects": [],
-    "path.sketch": None,
-}
-"""matplotlib's settings while a figure is made or saved: a person's matplotlibrc must not change it, and no random id
-may enter a file."""
 
 
 class MapFigure(Figure):
@@ -133,10 +105,11 @@ class MapFigure(Figure):
             # Agg draws letters as hinted bitmaps at whole pixels unless they are paths, as the vector formats' are.
             text.set_path_effects([Normal()] if raster else [])
         target: Any = io.BytesIO() if isinstance(fname, (str, Path)) else fname
-        with rc_context(DRAWING):
+        with drawing():
             super().savefig(target, **{**options, "format": kind})
         if isinstance(fname, (str, Path)):
-            write_bytes(fname if named or "format" in options else f"{fname}.{kind}", target.getvalue())
+            path = fname if named or "format" in options else f"{fname}.{kind}"
+            write_bytes(path, target.getvalue(), overwrite=True)
 
     def missing_glyphs(self) -> str:
         """Characters of the figure's texts that no font here can draw."""
@@ -214,30 +187,17 @@ def map_figure(
         )
         for i, (one, scale) in enumerate(zip(shown, used, strict=True))
     ]
-    layout = arrange(panels, spec, table)
-    figure = _blank(layout, spec)
-    for place in layout.places:
-        _draw_panel(figure, layout, place.panel, place.image, explanation, spec, boxes, outlines)
-    for bar in layout.bars:
-        _draw_bar(figure, layout, bar)
-    for area, code in layout.swatches:
-        _draw_swatch(figure, layout, area, code)
-    for line in layout.lines:
-        families = font_families(line.text, spec.font)
-        figure.text(
-            line.x / layout.width,
-            1 - line.y / layout.height,
-            line.text,
-            fontsize=line.size,
-            fontfamily=families,
-            fontweight="bold" if line.strong and len(families) == 1 else "normal",  # stand-ins have no bold
-            color=_ink(figure.ground, line.faint),
-            ha=line.align,
-            va="baseline",
-            rotation=line.rotation,
-            rotation_mode="anchor",
-            parse_math=False,
-        )
+    with drawing():
+        layout = arrange(panels, spec, table)
+        figure = _blank(layout, spec)
+        for place in layout.places:
+            _draw_panel(figure, layout, place.panel, place.image, explanation, spec, boxes, outlines)
+        for bar in layout.bars:
+            _draw_bar(figure, layout, bar)
+        for area, code in layout.swatches:
+            _draw_swatch(figure, layout, area, code)
+        for line in layout.lines:
+            _draw_line(figure, layout, line, spec.font)
     gaps = figure.missing_glyphs()
     warned = [f"no font here can draw {' '.join(gaps)}"] if gaps else []
     only_maps = [(p.shown, p.scale) for p in panels if p.shown is not None]
@@ -273,8 +233,7 @@ def _chosen(maps: Sequence[Map | WinnerMap | None], spec: FigureSpec) -> list[Ma
 def _blank(layout: Layout, spec: FigureSpec) -> MapFigure:
     # A hair more than whole pixels, since matplotlib cuts fractions off.
     size = ((layout.width + 1e-6) / spec.dpi, (layout.height + 1e-6) / spec.dpi)
-    with rc_context(DRAWING):
-        figure = MapFigure(figsize=size, dpi=spec.dpi)
+    figure = MapFigure(figsize=size, dpi=spec.dpi)
     FigureCanvasAgg(figure)
     figure.ground = to_rgb(spec.background)
     figure.set_facecolor("none" if spec.transparent else figure.ground)
@@ -329,9 +288,9 @@ def _draw_panel(
     if isinstance(shown, Map):
         _draw_threshold(axes, shown, spec)
     if about is explanation:
-        _draw_boxes(axes, boxes, TRUTH_COLOUR, "solid")
+        _draw_boxes(axes, boxes, TRUTH, "solid")
         for _, points in outlines:
-            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], _REGION)
+            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], REGION)
 
 
 def compose(
@@ -398,7 +357,7 @@ def _draw_threshold(axes: "Axes", shown: Map, spec: FigureSpec) -> None:
         lines = cell_outline(cells, shown.geometry) if spec.native else contour_lines(smooth, level, shown.geometry)
         _draw_lines(axes, lines, "white")
     if spec.found_boxes:
-        _draw_boxes(axes, component_boxes(cells, shown.geometry), _FOUND, (0, (4, 2)))
+        _draw_boxes(axes, component_boxes(cells, shown.geometry), FOUND, (0, (4, 2)))
 
 
 def _draw_lines(axes: "Axes", lines: Sequence[NDArray[np.float64]], colour: str) -> None:
@@ -437,6 +396,24 @@ def _draw_swatch(figure: MapFigure, layout: Layout, area: Area, code: str) -> No
     figure.add_artist(Rectangle(corner, *size, transform=figure.transFigure, facecolor=code, edgecolor="none"))
 
 
+def _draw_line(figure: MapFigure, layout: Layout, line: Line, font: str) -> None:
+    families = font_families(line.text, font)
+    figure.text(
+        line.x / layout.width,
+        1 - line.y / layout.height,
+        line.text,
+        fontsize=line.size,
+        fontfamily=families,
+        fontweight="bold" if line.strong and len(families) == 1 else "normal",  # stand-ins have no bold
+        color=_ink(figure.ground, line.faint),
+        ha=line.align,
+        va="baseline",
+        rotation=line.rotation,
+        rotation_mode="anchor",
+        parse_math=False,
+    )
+
+
 def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, Any] | None = None) -> None:
     """Write a figure and `<name>.json` beside it; the extension decides the format.
 
@@ -456,8 +433,7 @@ def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, A
 
     def write(temporary: Path) -> None:
         try:
-            with quiet_about_glyphs():
-                figure.savefig(temporary)
+            figure.savefig(temporary)
         except MemoryError as error:
             raise ExportError(f"{path} needs more memory than there is; lower the dpi") from error
 
@@ -505,24 +481,24 @@ def plot_map(axes: "Axes", shown: Map | WinnerMap, **options: Any) -> None:
     spec = _with(FigureSpec(), options)
     width, height = shown.geometry.picture
     scale = scales_of([shown], spec.scale, spec.spacing, spec.relative)[0]
-    axes.imshow(compose(shown.explanation, shown, scale, spec, (height, width)), extent=(0, width, height, 0))
-    if isinstance(shown, Map):
-        _draw_threshold(axes, shown, spec)
+    with drawing():  # colours, lines and which way is up mustn't follow the settings; the title may
+        axes.imshow(compose(shown.explanation, shown, scale, spec, (height, width)), extent=(0, width, height, 0))
+        if isinstance(shown, Map):
+            _draw_threshold(axes, shown, spec)
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.set_axis_off()
     if spec.titles:
         ends = f"\ncolours from {scale.text(scale.low)} to {scale.text(scale.high)} {scale.unit}" if scale else ""
         title = "\n".join(line for line in map_title(shown) if line) + ends
-        axes.set_title(title, parse_math=False, fontfamily=font_families(title))
+        axes.set_title(title, parse_math=False, usetex=False, fontfamily=font_families(title))
 
 
 def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> bytes:
     """A small figure as PNG: the maps, or the picture beside its first guess's map."""
     if not maps:
         guess = explanation.top(1)[0][0]
-        reading: Reading = "attribution" if isinstance(explanation, Explanation) else "cam"
-        maps = [explanation.reading(reading, guess)]
+        maps = [explanation.reading(explanation.own_reading.key, guess)]
         layout: dict[str, Any] = {"layout": "pair", "width": 150.0}
     else:
         layout = {"width": 90.0 if len(maps) == 1 else 150.0}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import MAX_SIDE, FigureSpec
 from calm_gui.render.lettering import text_width, wrap

@@ -1,8 +1,7 @@
 """Text in figures: which fonts there are, which characters they lack, and how wide a line comes out."""
 
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import logging
+from collections.abc import Iterable
 from functools import lru_cache
 
 from matplotlib.font_manager import FontProperties, fontManager, get_font
@@ -15,7 +14,6 @@ __all__ = [
     "available_fonts",
     "font_families",
     "missing_glyphs",
-    "quiet_about_glyphs",
     "text_width",
     "wrap",
 ]
@@ -39,21 +37,40 @@ _FALLBACKS = (
     "Arial Unicode MS",
 )
 
+_LAST_RESORT = "Last Resort High-Efficiency"
+"""Comes with matplotlib too and draws a box for every character. Named as the last stand-in it does so without one of
+matplotlib's warnings for each letter each time."""
+
+_log = logging.getLogger(__name__)
+_said: set[str] = set()
+"""Characters of which the log knows."""
+
 
 @lru_cache(maxsize=1)
 def available_fonts() -> tuple[str, ...]:
     """Names of the font families of this machine."""
-    return tuple(sorted({entry.name for entry in fontManager.ttflist} - {"Last Resort High-Efficiency"}))
+    return tuple(sorted({entry.name for entry in fontManager.ttflist} - {_LAST_RESORT}))
 
 
 def font_families(text: str, font: str = DEFAULT_FONT) -> list[str]:
     """A font and those that fill in for the characters of a text that it lacks.
+
+    Where no font here can draw a character, the last of them draws a box, and the log says so once.
 
     Raises
     ------
     ExportError
         If this machine doesn't have the font.
     """
+    families, lacking = _families(text, font)
+    if gaps := set(_visible(lacking)) - _said:
+        _said.update(gaps)
+        _log.warning("no font here can draw %s; a box stands in its place", " ".join(sorted(gaps)))
+    return [*families, _LAST_RESORT] if lacking else families
+
+
+def _families(text: str, font: str) -> tuple[list[str], list[str]]:
+    """A font with its stand-ins, and the characters that none of them can draw."""
     if font not in available_fonts():
         raise ExportError(f"there is no font {font!r} on this machine; {DEFAULT_FONT} is always there")
     families = [font]
@@ -64,32 +81,25 @@ def font_families(text: str, font: str = DEFAULT_FONT) -> list[str]:
         if name in available_fonts() and len(rest := _lacking("".join(lacking), _characters(name))) < len(lacking):
             families.append(name)
             lacking = rest
-    return families
+    return families, lacking
 
 
 def missing_glyphs(texts: Iterable[str], font: str = DEFAULT_FONT) -> str:
     """The characters of some texts that neither the font nor its stand-ins can draw, each once, in order."""
-    lacking = "".join(dict.fromkeys(c for text in texts for c in text))
-    for family in font_families(lacking, font):
-        lacking = "".join(_lacking(lacking, _characters(family)))
-    return lacking
+    return _visible(_families("".join(texts), font)[1])
 
 
 def _lacking(text: str, known: frozenset[int]) -> list[str]:
-    return [c for c in text if ord(c) not in known and c.isprintable() and not c.isspace()]
+    return [c for c in dict.fromkeys(text) if ord(c) not in known and c != "\n"]
+
+
+def _visible(characters: Iterable[str]) -> str:
+    return "".join(c for c in characters if c.isprintable() and not c.isspace())
 
 
 @lru_cache(maxsize=16)
 def _characters(family: str) -> frozenset[int]:
     return frozenset(get_font(fontManager.findfont(FontProperties(family=family))).get_charmap())
-
-
-@contextmanager
-def quiet_about_glyphs() -> Iterator[None]:
-    """Without matplotlib's warnings about missing glyphs, which `missing_glyphs` names once and for all."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
 
 
 def text_width(text: str, size: float, font: str = DEFAULT_FONT, bold: bool = False) -> float:
@@ -98,8 +108,7 @@ def text_width(text: str, size: float, font: str = DEFAULT_FONT, bold: bool = Fa
         return 0.0
     families = tuple(font_families(text, font))
     properties = _properties(families, size, bold and len(families) == 1)
-    with quiet_about_glyphs():
-        width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
     return float(width)
 
 

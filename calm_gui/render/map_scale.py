@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.render.scale import LOG_DECADES, Scale, Spacing, fit_scale, shared_scale
 
 __all__ = ["map_scale", "quantity", "refitted", "scales_of"]
 
-_RELATIVE = ("attribution", "saliency", "cue_posterior", "counterfactual")
-
 
 def quantity(shown: Map) -> str:
     """What a map's values are; only maps of one quantity may share a scale."""
-    return "joint" if shown.reading in ("attribution", "saliency") else shown.reading
+    return shown.kind.quantity
 
 
 def map_scale(shown: Map, spacing: Spacing = "linear", relative: bool = False) -> Scale:
@@ -27,9 +25,10 @@ def map_scale(shown: Map, spacing: Spacing = "linear", relative: bool = False) -
     relative : bool
         Write probabilities per cell as multiples of the uniform one.
     """
-    if shown.reading == "cam" and shown.values.min() >= 0:
-        return Scale(0.0, float(shown.values.max() > 0), "linear", 1.0, shown.unit)
-    if relative and shown.reading in _RELATIVE:
+    if ends := shown.kind.ends_in(shown.unit):
+        low, high = ends
+        return Scale(low, high if shown.values.max() > low else low, "linear", 1.0, shown.unit)
+    if relative and shown.kind.times_uniform:
         return fit_scale(shown.values, shown.signed, spacing, float(shown.values.size), "times uniform")
     return fit_scale(shown.values, shown.signed, spacing, unit=shown.unit)
 

@@ -1,27 +1,26 @@
 """What sets and maps are called, for people and for files."""
 
 import re
+from typing import Protocol
 
-from calm_gui.core.classes import ClassSet, fold_text
-from calm_gui.core.explanation import AnyExplanation, Map, WinnerMap
+from calm_gui.core.classes import ClassSet, ClassTable, fold_text
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.maps import AnyMap, WinnerMap
+from calm_gui.core.readings import CAM
 
-__all__ = ["counted", "map_slug", "map_title", "number_text", "set_name", "set_slug"]
+__all__ = ["Named", "counted", "map_formula", "map_slug", "map_title", "number_text", "set_name", "set_slug"]
 
-_TITLES = {
-    "attribution": "Attribution",
-    "saliency": "Saliency",
-    "conditional": "Conditional",
-    "cue_posterior": "Cue posterior",
-    "counterfactual": "Counterfactual",
-    "cam": "CAM",
-}
-_SUMS = {
-    "attribution": "p(A,z|x), sum {} = p(A|x)",
-    "saliency": "p(z|x), sum {}",
-    "conditional": "p(A|x,z), weighted by p(z|x) {} = p(A|x)",
-    "cue_posterior": "p(z|x,A), sum {}",
-    "counterfactual": "p(A,z|x) − p(B,z|x), sum {}",
-}
+
+class Named(Protocol):
+    """What knows classes and their groups: an explanation, a checkpoint's metadata, a scene."""
+
+    @property
+    def classes(self) -> ClassTable:
+        """The classes."""
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """Their groups, if there are any."""
 
 
 def number_text(value: float) -> str:
@@ -37,35 +36,33 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def set_name(chosen: ClassSet, explanation: AnyExplanation) -> str:
+def set_name(chosen: ClassSet, known: Named) -> str:
     """A short name of a set: its class, the deepest node that is exactly it, or its size.
 
     A class whose name another one has too gets its id.
     """
     if len(chosen) == 1:
-        info = explanation.classes[next(iter(chosen))]
-        return info.name if len(explanation.classes.named(info.name)) == 1 else info.label
-    nodes = [node for node in (explanation.hierarchy or {}).values() if node.classes == chosen]
-    return max(nodes, key=lambda node: node.depth).name if nodes else f"{len(chosen)} classes"
+        return known.classes.name_of(next(iter(chosen)))
+    node = known.hierarchy.node_of(chosen) if known.hierarchy else None
+    return node.name if node else counted(len(chosen), "class", "classes")
 
 
-def set_slug(chosen: ClassSet, explanation: AnyExplanation) -> str:
+def set_slug(chosen: ClassSet, known: Named) -> str:
     """A set's name for a file name, with what tells it from its namesakes: ``crane-n02012849``."""
     if len(chosen) == 1:
-        info = explanation.classes[next(iter(chosen))]
+        info = known.classes[next(iter(chosen))]
         return f"{_slug(info.name)}-{info.wnid or info.index}"
-    nodes = [node for node in (explanation.hierarchy or {}).values() if node.classes == chosen]
-    if nodes:
-        node = max(nodes, key=lambda node: node.depth)
+    node = known.hierarchy.node_of(chosen) if known.hierarchy else None
+    if node:
         return f"{_slug(node.name)}-{_slug(node.key)}"
     return f"{len(chosen)}-classes-{_fingerprint(chosen)}"
 
 
-def map_slug(shown: Map | WinnerMap) -> str:
+def map_slug(shown: AnyMap) -> str:
     """Reading and sets of a map for a file name: ``counterfactual.beagle-n02088364.vs.basset-n02088238``."""
     if isinstance(shown, WinnerMap):
-        return f"winner.depth-{shown.depth}"
-    parts: list[str] = [_slug(shown.method_name) if shown.method_name else shown.reading]
+        return f"{shown.kind.slug}.depth-{shown.depth}"
+    parts: list[str] = [shown.kind.slug]
     if shown.target is not None:
         parts.append(set_slug(shown.target, shown.explanation))
     if shown.contrast is not None:
@@ -73,21 +70,37 @@ def map_slug(shown: Map | WinnerMap) -> str:
     return ".".join(parts)
 
 
-def map_title(shown: Map | WinnerMap | None) -> tuple[str, str]:
-    """Two lines about a map: what it is, and its formula with its sum in numbers."""
+def map_title(shown: AnyMap | None, letter: str = "A") -> tuple[str, str]:
+    """Two lines about a map: what it is, and its formula with its sum in numbers.
+
+    Parameters
+    ----------
+    shown : Map, WinnerMap or None
+    letter : str
+        What the formula calls the set that the map is about.
+    """
     if shown is None:
         return "Picture", ""
     if isinstance(shown, WinnerMap):
         groups = counted(len(shown.legend()), "group")
-        return f"Winner at depth {shown.depth}", groups + (", some overlap" if shown.overlapping else "")
-    title = shown.method_name or _TITLES.get(shown.reading, shown.reading)
+        return f"{shown.kind.title} at depth {shown.depth}", groups + (", some overlap" if shown.overlapping else "")
+    title = str(shown.explanation.source.get("checkpoint", {}).get("map", "")) if shown.kind is CAM else ""
+    title = title or shown.kind.title
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"
     if shown.contrast is not None:
         title += f" − {set_name(shown.contrast, shown.explanation)}"
+    return title, map_formula(shown, letter, ", ")
+
+
+def map_formula(shown: AnyMap, letter: str = "A", joined: str = " · ") -> str:
+    """A map's formula and what its sum is, in numbers; of a map without a sum that it is none."""
+    if isinstance(shown, WinnerMap):
+        return shown.kind.formula
     if shown.check is None:
-        return title, f"{shown.unit}; the sum means nothing"
-    return title, _SUMS[shown.reading].format(number_text(shown.sum))
+        return f"{shown.kind.formula_of(letter)}{joined}no probability"
+    sign = "+" if shown.kind.signed and shown.sum > 0 else ""
+    return joined.join([shown.kind.formula_of(letter), shown.kind.sum_words(sign + number_text(shown.sum), letter)])
 
 
 def _slug(name: str) -> str:

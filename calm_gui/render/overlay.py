@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import Geometry, interpolate
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.late import np
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL, categorical_colour, colour_table
 from calm_gui.render.scale import Scale

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from calm_gui.core.explanation import Map
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import Map
 from calm_gui.errors import ExportError
 from calm_gui.render.description import write_export
-from calm_gui.render.figure import DRAWING, TRUTH_COLOUR, MapFigure, compose
+from calm_gui.render.drawing import drawing
+from calm_gui.render.figure import MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
-from calm_gui.render.lettering import font_families, quiet_about_glyphs, wrap
+from calm_gui.render.lettering import font_families, wrap
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import TRUTH
 
 __all__ = ["SHEET_SUFFIXES", "SheetItem", "contact_sheet", "save_sheet", "thumbnail"]
 
@@ -49,10 +50,11 @@ def thumbnail(
     image = Image.fromarray(compose(shown.explanation, shown, scales_of([shown], "fit", spec.spacing)[0], spec, size))
     draw = ImageDraw.Draw(image)
     for box in boxes:
-        draw.rectangle([v * factor for v in (box.x0, box.y0, box.x1, box.y1)], outline=TRUTH_COLOUR, width=2)
+        draw.rectangle([v * factor for v in (box.x0, box.y0, box.x1, box.y1)], outline=TRUTH, width=2)
     return np.asarray(image)
 
 
+@drawing()
 def contact_sheet(
     sections: Sequence[tuple[str, Sequence[SheetItem]]], columns: int = 6, width: float = 200.0, dpi: int = 200
 ) -> MapFigure:
@@ -78,8 +80,7 @@ def contact_sheet(
     below = max(len(item.lines) for _, items in sections for item in items) * line + gap
     rows = [math.ceil(len(items) / columns) for _, items in sections]
     height = sum(heading + n * (cell + below) for n in rows) + gap
-    with rc_context(DRAWING):
-        figure = MapFigure(figsize=(width / 25.4, height / 25.4), dpi=dpi)
+    figure = MapFigure(figsize=(width / 25.4, height / 25.4), dpi=dpi)
     figure.ground = (1.0, 1.0, 1.0)
     top = gap
 
@@ -117,9 +118,4 @@ def save_sheet(figure: MapFigure, path: str | Path, description: dict[str, Any])
     ExportError
         If the file can't be written.
     """
-
-    def write(temporary: Path) -> None:
-        with quiet_about_glyphs():
-            figure.savefig(temporary)
-
-    write_export(path, SHEET_SUFFIXES, "contact sheet", write, description)
+    write_export(path, SHEET_SUFFIXES, "contact sheet", figure.savefig, description)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from calm_gui.core.explanation import Map, WinnerMap
 from calm_gui.core.geometry import interpolated_rows
+from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.late import np
 from calm_gui.render.colormap import premultiplied, premultiplied_table
 from calm_gui.render.overlay import winner_colours

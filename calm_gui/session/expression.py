@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import AnyExplanation, resolve
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.lookup import resolve
 from calm_gui.errors import ClassLookupError
 from calm_gui.late import np
 
@@ -208,9 +209,10 @@ def term_name(term: Term, classes: ClassTable, hierarchy: Hierarchy | None) -> s
     if key in SPECIAL:
         return SPECIAL[key]
     if hierarchy is not None and key in hierarchy:
-        return hierarchy[key].name
+        node = hierarchy[key]
+        return node.name if node.class_index is None else classes.name_of(node.class_index)
     if info := classes.by_wnid(key):
-        return info.name
+        return classes.name_of(info.index)
     if key.startswith("#") and int(key[1:]) < len(classes):
-        return classes[int(key[1:])].name
+        return classes.name_of(int(key[1:]))
     raise ClassLookupError(f"{key} names nothing in this checkpoint")

@@ -1,7 +1,6 @@
 """The ledger: the active reading in a plain sentence with its number."""
 
-from calm_gui.core.explanation import Map, WinnerMap
-from calm_gui.methods import METHODS, MethodMap
+from calm_gui.core.maps import AnyMap, Telling
 from calm_gui.render.naming import number_text
 from calm_gui.session.expression import SPECIAL
 from calm_gui.session.scene import PaneContent, Scene
@@ -22,77 +21,27 @@ def sentence(scene: Scene) -> str:
     content = scene.active
     if content.explanation is None:
         return ""
-    if isinstance(content.shown, Map):
-        return _of_map(scene, content, content.shown)
-    if isinstance(content.shown, WinnerMap):
-        return _of_winner(content.shown)
+    if content.shown is not None:
+        return content.shown.kind.sentence(_telling(scene, content, content.shown))
     if content.message:
         return content.message
     index, p = content.explanation.top(1)[0]
-    return f"The model's first guess is {content.explanation.classes[index].name} with probability {number_text(p)}."
+    return f"The model's first guess is {content.explanation.classes.name_of(index)} with probability {number_text(p)}."
 
 
-def _of_winner(shown: WinnerMap) -> str:
-    legend = shown.legend()
-    if not legend:
-        return "No group has any probability anywhere."
-    node, cells, mass = legend[0]
-    return (
-        f"With probability {number_text(mass)} this is {_with_article(node.name)} and its cue lies in one of the "
-        f"{cells} cells where {node.name} has the most."
-    )
-
-
-def _of_map(scene: Scene, content: PaneContent, shown: Map) -> str:
-    plain_a, b = scene.names_in(content)
-    a = _with_article(plain_a)
+def _telling(scene: Scene, content: PaneContent, shown: AnyMap) -> Telling:
+    target, contrast = scene.names_in(content)
     inside = _inside(scene, shown)
-    match shown.reading:
-        case "attribution" if inside:
-            return (
-                f"The model gives {inside[0]} that this is {a} and that its cue lies in {inside[1]}; "
-                f"with {number_text(shown.sum)} it is {a} at all."
-            )
-        case "attribution":
-            return f"The model gives {number_text(shown.sum)} that this is {a}; the map says where its cue lies."
-        case "saliency" if inside:
-            return f"The model gives {inside[0]} that the cue, of whatever class, lies in {inside[1]}."
-        case "saliency":
-            return "The cue, of whatever class, lies somewhere: the map adds up to 1."
-        case "conditional":
-            best = number_text(float(shown.values.max()))
-            return (
-                f"If the cue lay where {plain_a} is likeliest, the model would give it {best}; "
-                f"weighted by where the cue lies, {number_text(shown.sum)}."
-            )
-        case "cue_posterior" if inside:
-            return f"Given that this is {a}, its cue lies in {inside[1]} with probability {inside[0]}."
-        case "cue_posterior":
-            return f"Given that this is {a}, the map says where its cue lies; it adds up to 1."
-        case "counterfactual":
-            more = "more" if shown.sum >= 0 else "less"
-            difference = number_text(abs(shown.sum))
-            return (
-                f"The model finds {plain_a} {difference} {more} probable than {b}; "
-                f"red cells speak for {plain_a}, blue ones for {b}."
-            )
-        case _ if isinstance(shown, MethodMap):
-            return (
-                f"{METHODS[shown.method]} for {plain_a}, between its own extremes in this picture; "
-                "the values are no probabilities and their sum means nothing."
-            )
-        case _:
-            return (
-                f"CAM scores {plain_a} between its own extremes in this picture; "
-                "the values are no probabilities and their sum means nothing."
-            )
+    return Telling(shown, target, contrast, _with_article(target), inside, number_text, _with_article)
 
 
-def _inside(scene: Scene, shown: Map) -> tuple[str, str] | None:
-    """Mass of the map in the last region drawn on its picture, and the region's name."""
+def _inside(scene: Scene, shown: AnyMap) -> tuple[str, str] | None:
+    """Sum of the map in the last region drawn on its picture, and the region's name."""
     if not scene.regions or shown.explanation is not scene.explanation:
         return None
     shape, region = scene.regions[-1]
+    if region.weights.shape != shown.values.shape:
+        return None  # a method's map on a grid of its own
     return number_text(float((shown.values * region.weights).sum())), shape.name
 
 

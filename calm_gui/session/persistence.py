@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
-from calm_gui.core.explanation import READINGS
-from calm_gui.errors import SessionError, why_unreadable
-from calm_gui.methods import METHODS
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.errors import ReadingError, SessionError, why_unreadable
+from calm_gui.model.files import read_bounded, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression, Term
+from calm_gui.session.pane import MAX_PANES, About, Pane, shows_text
 from calm_gui.session.state import (
-    MAX_PANES,
-    METHOD,
-    About,
-    Pane,
     RegionShape,
     ScaleMode,
     Selection,
@@ -62,7 +57,7 @@ def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), se
     """Write a session; errors as for `calm_gui.model.files.atomic_path`."""
     path = Path(path)
     data = session_to_json(state, path.absolute().parent, shown, sentence)
-    write_bytes(path, json.dumps(data, ensure_ascii=False, indent=1).encode())
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1), overwrite=True, inputs=state.pictures)
 
 
 def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: str) -> dict[str, Any]:
@@ -76,7 +71,8 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
         "current": state.current,
         "panes": [
             {
-                **pane._asdict(),
+                "reading": shows_text(pane.shows),
+                "about": pane.about,
                 "checkpoint": pane.checkpoint and _checkpoint_name(pane.checkpoint, base),
                 "picture": pane.picture and _relative(pane.picture, base),
             }
@@ -120,7 +116,7 @@ def load_session(path: str | Path) -> SavedSession:
         )
     try:
         return _from_json(data, path.absolute().parent)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError, ReadingError) as error:
         raise SessionError(f"{path.name} holds something that makes no sense: {why_unreadable(error)}") from error
 
 
@@ -192,11 +188,9 @@ def _one_of(value: T, allowed: Any) -> T:
 
 
 def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) -> Pane:
-    reading = str(data["reading"])
-    _one_of(reading, (*READINGS, "picture", *(METHOD + name for name in METHODS)))
     checkpoint, picture = data.get("checkpoint"), data.get("picture")
-    return Pane(
-        reading,
+    return Pane.of(
+        str(data["reading"]),
         _one_of(data["about"], get_args(About)),
         _checkpoint_path(str(checkpoint), base) if checkpoint else None,
         named.get(str(picture)) if picture else None,

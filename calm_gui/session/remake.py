@@ -1,5 +1,6 @@
 """Making an export again from the description beside it."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -7,16 +8,21 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Map, WinnerMap
+from calm_gui.core.comparison import compare_values, say_changes
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import AnyMap, Map
+from calm_gui.core.readings import CAM, READINGS
+from calm_gui.core.readings.cam import UNITS
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import ThresholdKind, threshold_cells
 from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError, why_unreadable
+from calm_gui.methods import METHODS
 from calm_gui.model.files import sha256_of
 from calm_gui.render.description import read_description
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.scale import Scale
-from calm_gui.session.batch import free_name
+from calm_gui.session.output_names import free_name
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
@@ -61,7 +67,7 @@ def remake(
     maker = _Maker(path.parent, load, checkpoint)
     try:
         explanation = maker.explanation(data)
-        maps = [maker.map(entry, explanation) for entry in data["maps"]]
+        maps = [maker.map(entry, data) for entry in data["maps"]]
         scales = [Scale(**entry["scale"]) if entry.get("scale") else None for entry in data["maps"]]
         regions = [Region(np.array(entry["weights"], dtype=np.float64), entry["name"]) for entry in data["regions"]]
         written = []
@@ -69,7 +75,7 @@ def remake(
             target = Path(out) / free_name(Path(export["file"]).name, Path(out), overwrite)
             _write(export, target, explanation, maps, scales, regions, data["threshold"])
             written.append(target)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as error:
         raise DataError(
             f"{path.name} lacks what is needed to make its exports again: {why_unreadable(error)}"
         ) from error
@@ -119,21 +125,41 @@ class _Maker:
                     f"{model.name} isn't the checkpoint {checkpoint['name']} that made the export (its content "
                     "differs); give the right one with --checkpoint"
                 )
+            _refuse_other_answers(checkpoint, model)
             self._models[sha256] = model
         return self._models[sha256]
 
-    def map(self, entry: Mapping[str, Any], main: AnyExplanation) -> Map | WinnerMap:
-        explanation = self.explanation(entry) if "checkpoint" in entry else main
-        sets = {key: _set(entry.get(key)) for key in ("target", "contrast")}
-        reading = entry["reading"]
-        if isinstance(explanation, CamExplanation):
-            normalised = (explanation.cam(sets["target"] or ClassSet(), n) for n in ("min-max", "max", "none"))
-            return next(shown for shown in normalised if shown.unit == entry["unit"])
-        if reading == "winner":
-            return explanation.winner(int(entry["depth"]))
-        if reading != "saliency" and sets["target"] is None:
-            raise ReadingError(f"the description doesn't say what the {reading} is of")
-        return explanation.reading(reading, sets["target"] or ClassSet(), sets["contrast"])
+    def map(self, entry: Mapping[str, Any], main: Mapping[str, Any]) -> AnyMap:
+        """The map of an entry; picture and checkpoint are the description's unless the entry has its own."""
+        origin = entry if "checkpoint" in entry else main
+        explanation = self.explanation(origin)
+        target, contrast = _set(entry.get("target")), _set(entry.get("contrast"))
+        if "method" in entry:
+            if target is None:
+                raise ReadingError(f"the description doesn't say what {entry['method']} is of")
+            model, picture = self._model(origin["checkpoint"]), self._picture(origin["picture"])
+            return METHODS[str(entry["method"])].map(model, picture, target, explanation=explanation)
+        reading = READINGS[str(entry["reading"])]
+        if reading.takes_target and target is None:
+            raise ReadingError(f"the description doesn't say what the {reading.title.lower()} is of")
+        options: dict[str, Any] = {"depth": int(entry["depth"])} if reading.takes_depth else {}
+        if reading is CAM:
+            options["normalisation"] = next(name for name, unit in UNITS.items() if unit == entry["unit"])
+        return reading.map(explanation, explanation.asked(reading, target or ClassSet(), contrast, **options))
+
+
+def _refuse_other_answers(checkpoint: Mapping[str, Any], model: "LoadedModel") -> None:
+    """Refuse a checkpoint that is read in another way than when the export was made; its map would be another."""
+    before: Mapping[str, Any]
+    if "answers" in checkpoint or not model.answers:
+        before, now = checkpoint.get("answers", {}), json.loads(json.dumps(model.answers))
+    else:  # of version 0.1, which wrote down less
+        before, now = {"assumed": checkpoint.get("assumed", [])}, {"assumed": list(model.info.assumed)}
+    if changes := compare_values(before, now):
+        raise CheckpointError(
+            f"{model.name} is read in another way than when the export was made ({say_changes(changes)}); answer as "
+            "then, by the options for what a checkpoint of another program doesn't say"
+        )
 
 
 def _set(entries: list[Mapping[str, Any]] | None) -> ClassSet | None:
@@ -144,7 +170,7 @@ def _write(
     export: Mapping[str, Any],
     path: Path,
     explanation: AnyExplanation,
-    maps: list[Map | WinnerMap],
+    maps: list[AnyMap],
     scales: list[Scale | None],
     regions: list[Region],
     threshold: dict[str, Any] | None,

@@ -1,65 +1,81 @@
 """What is asked of every picture of a batch: readings of class sets, as they are typed on a command line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import READINGS, AnyExplanation, CamExplanation, Map, Reading, WinnerMap, resolve
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.lookup import resolve
+from calm_gui.core.maps import AnyMap, Map
 from calm_gui.errors import ClassLookupError, ReadingError
+from calm_gui.methods import Method
 from calm_gui.session.expression import SPECIAL, Expression, evaluate
+from calm_gui.session.pane import Picture, shows_from_text
 
 __all__ = ["Request", "check_sets", "parse_set"]
+
+MakeMethodMap = Callable[[Method, ClassSet], Map]
+"""Computes a method's map of a class set, which takes the network."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Readings and class sets.
+    """Readings, methods and class sets.
 
     Attributes
     ----------
     readings : tuple of str
+        As `session.pane.shows_text` writes them: a reading's key, or ``method:<key>``.
     targets : tuple of str
         Each as `parse_set` takes it.
     contrast : str
-        Likewise, for the counterfactual.
+        Likewise, for readings that take one.
     depth : int
         Of the winner map; a hierarchy that ends higher is cut at its deepest.
     """
 
-    readings: tuple[Reading, ...] = ("attribution",)
+    readings: tuple[str, ...] = ("attribution",)
     targets: tuple[str, ...] = ("@predicted",)
     contrast: str = "@runner-up"
     depth: int = 6
 
     def __post_init__(self) -> None:
-        for reading in self.readings:
-            if reading not in READINGS:
-                raise ReadingError(f"there is no reading {reading!r}; there are {', '.join(READINGS)}")
+        for text in self.readings:
+            if isinstance(shows_from_text(text), Picture):
+                raise ReadingError("the picture alone is no reading; choose one")
 
-    def maps(self, explanation: AnyExplanation) -> Iterator[Map | WinnerMap]:
-        """The maps of one explanation: readings in order, each for every target that it takes; each map once."""
+    def maps(self, explanation: AnyExplanation, make_method_map: MakeMethodMap | None = None) -> Iterator[AnyMap]:
+        """The maps of one explanation: readings in order, each for every target that it takes; each map once.
+
+        Parameters
+        ----------
+        explanation : Explanation or CamExplanation
+        make_method_map : callable, optional
+            Needed if a method is asked for.
+
+        Raises
+        ------
+        ReadingError
+            If the explanation can't answer one of them.
+        """
         seen: set[object] = set()
-        for reading in self.readings:
+        depth = min(self.depth, explanation.hierarchy.max_depth if explanation.hierarchy else 0)
+        for shows in map(shows_from_text, self.readings):
+            assert not isinstance(shows, Picture)
             for target in self.targets:
-                chosen = parse_set(target, explanation)
-                contrast = None
-                if reading == "counterfactual":
-                    contrast = parse_set(self.contrast, explanation, chosen)
-                key = (reading, *(() if reading in ("saliency", "winner") else (chosen, contrast)))
-                if key not in seen:
-                    seen.add(key)
-                    yield self._map(reading, explanation, chosen, contrast)
-
-    def _map(
-        self, reading: Reading, explanation: AnyExplanation, target: ClassSet, contrast: ClassSet | None
-    ) -> Map | WinnerMap:
-        if isinstance(explanation, CamExplanation):
-            return explanation.reading(reading, target)
-        if reading == "winner":
-            deepest = explanation.hierarchy.max_depth if explanation.hierarchy else 0
-            return explanation.winner(min(self.depth, deepest))
-        return explanation.reading(reading, target, contrast)
+                chosen = parse_set(target, explanation) if shows.takes_target else ClassSet()
+                contrast = parse_set(self.contrast, explanation, chosen) if shows.takes_contrast else None
+                key = (shows, chosen, contrast)
+                if key in seen:
+                    continue
+                seen.add(key)
+                if not isinstance(shows, Method):
+                    yield shows.map(explanation, explanation.asked(shows, chosen, contrast, depth=depth))
+                elif make_method_map:
+                    yield make_method_map(shows, chosen)
+                else:
+                    raise ReadingError(f"{shows.title} needs the network, not an explanation alone")
 
 
 def parse_set(text: str, explanation: AnyExplanation, target: ClassSet | None = None) -> ClassSet:

@@ -2,58 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import READINGS, AnyExplanation, Explanation, Map, WinnerMap
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.core.maps import AnyMap, Map, WinnerMap
+from calm_gui.core.readings import ATTRIBUTION, Reading
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.late import np
-from calm_gui.methods import METHODS, MethodMap
+from calm_gui.methods import Method
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.render.map_scale import quantity, refitted, scales_of
-from calm_gui.render.naming import counted, number_text
+from calm_gui.render.naming import counted, map_formula, set_name
 from calm_gui.render.scale import Scale, remark
+from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
-from calm_gui.session.state import METHOD, Pane, RegionShape, State, Threshold
+from calm_gui.session.pane import Pane, Picture, Shows
+from calm_gui.session.state import RegionShape, State, Threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
+__all__ = ["MethodRequest", "PaneContent", "Scene", "StripStep", "chosen_cells", "make_region"]
 
 _MOST_TERMS = 6
 """Terms of a set that its name tells."""
 
-_TITLE = {
-    "attribution": "Attribution",
-    "saliency": "Saliency",
-    "conditional": "Conditional",
-    "cue_posterior": "Cue posterior",
-    "counterfactual": "Counterfactual",
-    "winner": "Winner",
-    "cam": "CAM",
-    "picture": "Picture",
-}
-
-_FORMULA = {
-    "attribution": "p(A,z|x)",
-    "saliency": "p(z|x)",
-    "conditional": "p(A|x,z)",
-    "cue_posterior": "p(z|x,A)",
-    "counterfactual": "p(A,z|x) − p(B,z|x)",
-    "cam": "class score",
-}
-
-
 _LETTER = {"target": "A", "contrast": "B", "superset": "S"}
 """What formulas call the set that a pane is about."""
+
+
+class MethodRequest(NamedTuple):
+    """A map that takes the network: what a pane that shows a method asks for."""
+
+    picture: str
+    checkpoint: str
+    method: Method
+    target: ClassSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +55,8 @@ class PaneContent:
     Attributes
     ----------
     pane : Pane
+    shows : Reading, Method or Picture
+        What it shows: the pane's own, unless this kind of checkpoint has another reading in its place.
     title : str
     subtitle : str
         The formula and the sum, in numbers.
@@ -75,10 +69,11 @@ class PaneContent:
     """
 
     pane: Pane
+    shows: Shows
     title: str
     subtitle: str = ""
     explanation: AnyExplanation | None = None
-    shown: Map | WinnerMap | None = None
+    shown: AnyMap | None = None
     scale: Scale | None = None
     message: str = ""
 
@@ -122,12 +117,8 @@ class Scene:
     ----------
     state : State
     infos : mapping of checkpoint key to CheckpointInfo
-    explanations : callable
-        (picture key, checkpoint key) -> explanation or None.
-    method_maps : mapping of (picture, checkpoint, method, target) to Map or CalmError
-        Those that were computed.
-    maps : dict
-        Cache of maps that successive scenes share.
+    cache : ExplanationCache
+        What was computed; maps that are read for the scene go into it.
     failures : mapping of (picture, checkpoint) to str
         Why some explanations will not come.
     """
@@ -136,16 +127,12 @@ class Scene:
         self,
         state: State,
         infos: Mapping[str, CheckpointInfo],
-        explanations: Callable[[str | None, str], AnyExplanation | None],
-        method_maps: Mapping[tuple[object, ...], Map | CalmError],
-        maps: dict[tuple[object, ...], Map | WinnerMap | CalmError],
-        failures: Mapping[tuple[str, str], str],
+        cache: ExplanationCache,
+        failures: Mapping[Pair, str],
     ) -> None:
         self.state = state
         self.infos = infos
-        self._explanations = explanations
-        self._method_maps = method_maps
-        self._maps = maps
+        self._cache = cache
         self._failures = failures
         self._sets: dict[tuple[object, ...], ClassSet] = {}
 
@@ -167,7 +154,11 @@ class Scene:
     @cached_property
     def explanation(self) -> AnyExplanation | None:
         """Of the current picture under the selection's checkpoint."""
-        return self._explanations(self.state.picture, self.state.selection.checkpoint)
+        return self.explanation_of(self.state.picture, self.state.selection.checkpoint)
+
+    def explanation_of(self, picture: str | None, checkpoint: str) -> AnyExplanation | None:
+        """Of any picture under any checkpoint, if it is at hand."""
+        return self._cache.get((picture, checkpoint)) if picture else None
 
     @cached_property
     def class_probabilities(self) -> NDArray[np.float64] | None:
@@ -250,21 +241,8 @@ class Scene:
         classes = self._set(Expression.of(key), part_of=expression)
         if key == "@superset":
             node = self.explanation.supersets.node(self.explanation.top(1)[0][0])
-            return node.name if node else self.set_name(classes)
-        return self.set_name(classes)
-
-    def set_name(self, classes: ClassSet) -> str:
-        """A short name of a set: its class, the node that is exactly it, or its size."""
-        if len(classes) == 1:
-            return self.classes[next(iter(classes))].name
-        if node := self.node_of_set.get(classes):
-            return node.name
-        return f"{len(classes)} classes"
-
-    @cached_property
-    def node_of_set(self) -> dict[ClassSet, Node]:
-        """The deepest node of each class set."""
-        return {node.classes: node for node in self.hierarchy.values()} if self.hierarchy else {}
+            return node.name if node else set_name(classes, self)
+        return set_name(classes, self)
 
     @property
     def lead_class(self) -> int | None:
@@ -284,75 +262,78 @@ class Scene:
         return tuple(replace(c, scale=scale) for c, scale in zip(self._contents, self._scales, strict=True))
 
     def _content(self, pane: Pane) -> PaneContent:
-        title = _TITLE.get(pane.reading) or METHODS.get(pane.reading.removeprefix(METHOD), pane.reading)
         picture, checkpoint = self.state.pane_keys(pane)
-        explanation = self._explanations(picture, checkpoint)
+        explanation = self.explanation_of(picture, checkpoint)
+        shows = explanation.answerable(pane.shows) if explanation and isinstance(pane.shows, Reading) else pane.shows
+        title = shows.title
         if picture is None:
-            return PaneContent(pane, title, message="no picture is open")
+            return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, title, message=self._failures.get((picture, checkpoint), ""))
-        if pane.reading == "picture":
-            return PaneContent(pane, title, explanation=explanation)
+            return PaneContent(pane, shows, title, message=self._failures.get((picture, checkpoint), ""))
+        if isinstance(shows, Picture):
+            return PaneContent(pane, shows, title, explanation=explanation)
         try:
-            shown, about = self._map(pane, explanation)
+            shown, about = self._map(pane, shows, explanation)
         except CalmError as error:
-            return PaneContent(pane, title, explanation=explanation, message=str(error))
+            return PaneContent(pane, shows, title, explanation=explanation, message=str(error))
         message = remark(shown.values) if isinstance(shown, Map) else ""
-        if isinstance(shown, Map) and shown.reading == "cam" and not shown.method_name:
-            title = "CAM"  # whatever reading the pane is set to, a CAM checkpoint has no other map
         if pane.picture is not None:
             title = Path(pane.picture).stem
         subtitle = self._subtitle(shown, pane.about)
-        return PaneContent(pane, f"{title}{about}", subtitle, explanation, shown, None, message)
+        return PaneContent(pane, shows, f"{title}{about}", subtitle, explanation, shown, None, message)
 
-    def _map(self, pane: Pane, explanation: AnyExplanation) -> tuple[Map | WinnerMap, str]:
+    def _map(self, pane: Pane, shows: Reading | Method, explanation: AnyExplanation) -> tuple[AnyMap, str]:
         """The pane's map and the words about what it is about."""
-        if isinstance(explanation, Explanation) and pane.reading in ("saliency", "winner"):
-            if pane.reading == "saliency":
-                return self._cached(explanation, "saliency", ClassSet(), ClassSet()), ""
+        if isinstance(shows, Reading) and (refusal := shows.refusal(explanation)):
+            raise ReadingError(refusal)
+        about = ""
+        target, contrast = ClassSet(), ClassSet()
+        depth = 0
+        if shows.takes_target:
+            target, name = self._about(pane, explanation)
+            if not target:
+                if pane.about == "contrast":
+                    raise ReadingError("no contrast B is chosen; right-click a class or group on the left")
+                raise ReadingError("no target is chosen; click a class or group on the left")
+            about = f" — {name}"
+        if isinstance(shows, Method):
+            return self._method_map(explanation, shows, target), about
+        if shows.takes_contrast:
+            contrast = self._set(self.state.selection.contrast, explanation)
+            if not contrast:
+                raise ReadingError("the counterfactual needs a contrast B: right-click a class or group on the left")
+            against = self._name_in(self.state.selection.contrast, explanation)
+            about = f" — {_bracketed(name)} − {_bracketed(against)}"
+        if shows.takes_depth:
             depth = min(self.state.view.depth, explanation.hierarchy.max_depth if explanation.hierarchy else 0)
-            return self._cached(explanation, "winner", depth, ClassSet()), f" at depth {depth}"
-        target, name = self._about(pane, explanation)
-        if not target:
-            if pane.about == "contrast":
-                raise ReadingError("no contrast B is chosen; right-click a class or group on the left")
-            raise ReadingError("no target is chosen; click a class or group on the left")
-        if pane.reading.startswith(METHOD):
-            return self._method_map(pane, target), f" — {name}"
-        reading = "cam" if not isinstance(explanation, Explanation) else pane.reading
-        if reading != "counterfactual":
-            return self._cached(explanation, reading, target, ClassSet()), f" — {name}"
-        contrast = self._set(self.state.selection.contrast, explanation)
-        if not contrast:
-            raise ReadingError("the counterfactual needs a contrast B: right-click a class or group on the left")
-        against = self._name_in(self.state.selection.contrast, explanation)
-        return self._cached(explanation, reading, target, contrast), f" — {_bracketed(name)} − {_bracketed(against)}"
+            about = f"{about} at depth {depth}"
+        return self._cached(explanation, shows, target, contrast, depth), about
 
-    def _method_map(self, pane: Pane, target: ClassSet) -> Map:
-        """The map of a pane's method, if it was computed.
+    def _method_map(self, explanation: AnyExplanation, method: Method, target: ClassSet) -> AnyMap:
+        """A method's map, if it was computed.
 
         Raises
         ------
         CalmError
             That the map is on its way, or why there is none.
         """
-        found = self._method_maps.get((*self.state.pane_keys(pane), pane.reading.removeprefix(METHOD), target))
+        found = self._cache.maps(explanation).get((method, target))
         if found is None:
-            raise ReadingError(f"computing {METHODS.get(pane.reading.removeprefix(METHOD), 'the map')} …")
+            raise ReadingError(f"computing {method.title} …")
         if isinstance(found, CalmError):
             raise found
         return found
 
-    def method_requests(self) -> list[tuple[str, str, str, ClassSet]]:
-        """(picture, checkpoint, method, target) of every pane that shows a method."""
+    def method_requests(self) -> list[MethodRequest]:
+        """What panes that show a method ask for and don't have yet."""
         found = []
         for pane in self.state.panes:
             picture, checkpoint = self.state.pane_keys(pane)
-            explanation = self._explanations(picture, checkpoint)
-            if pane.reading.startswith(METHOD) and picture and explanation is not None:
+            explanation = self.explanation_of(picture, checkpoint)
+            if isinstance(pane.shows, Method) and picture and explanation is not None:
                 target = self._about(pane, explanation)[0]
-                if target:
-                    found.append((picture, checkpoint, pane.reading.removeprefix(METHOD), target))
+                if target and (pane.shows, target) not in self._cache.maps(explanation):
+                    found.append(MethodRequest(picture, checkpoint, pane.shows, target))
         return list(dict.fromkeys(found))
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:
@@ -364,14 +345,14 @@ class Scene:
             lead = int(classes.indices[int(np.argmax(explanation.class_probabilities[classes.indices]))])
             node = explanation.supersets.node(lead)
             classes = explanation.supersets[lead]
-            return classes, f"superset {node.name if node else self.set_name(classes)}"
+            return classes, f"superset {node.name if node else set_name(classes, self)}"
         return classes, self._name_in(expression, explanation)
 
     def _name_in(self, expression: Expression, explanation: AnyExplanation) -> str:
         """What an expression is called in a pane, which may show another picture."""
         follows = any(term.key.startswith("@") for term in expression.terms)
         if follows and explanation is not self.explanation and not expression.name:
-            return self.set_name(self._set(expression, explanation))
+            return set_name(self._set(expression, explanation), explanation)
         return self.name(expression)
 
     def names_in(self, content: PaneContent) -> tuple[str, str]:
@@ -380,50 +361,32 @@ class Scene:
         if explanation is None:
             return "", ""
         if content.pane.about == "superset" and isinstance(content.shown, Map):
-            own = self.set_name(content.shown.target or ClassSet())
+            own = set_name(content.shown.target or ClassSet(), explanation)
         else:
             own = self._about(content.pane, explanation)[1]
         return own, self._name_in(self.state.selection.contrast, explanation)
 
     def _cached(
-        self, explanation: AnyExplanation, reading: str, target: ClassSet | int, contrast: ClassSet
-    ) -> Map | WinnerMap:
-        key = (id(explanation), reading, target, contrast)
-        if key not in self._maps:
-            if len(self._maps) > 256:
-                self._maps.clear()
+        self, explanation: AnyExplanation, reading: Reading, target: ClassSet, contrast: ClassSet, depth: int = 0
+    ) -> AnyMap:
+        maps = self._cache.maps(explanation)
+        key = (reading, target, contrast, depth)
+        if key not in maps:
             try:
-                if isinstance(target, int):
-                    assert isinstance(explanation, Explanation)
-                    self._maps[key] = explanation.winner(target)
-                else:
-                    self._maps[key] = explanation.reading(reading, target, contrast)  # type: ignore[arg-type]
+                maps[key] = reading.map(explanation, explanation.asked(reading, target, contrast, depth=depth))
             except CalmError as error:
-                self._maps[key] = error
-        found = self._maps[key]
+                maps[key] = error
+        found = maps[key]
         if isinstance(found, CalmError):
             raise found
         return found
 
     @staticmethod
-    def _subtitle(shown: Map | WinnerMap, about: str) -> str:
+    def _subtitle(shown: AnyMap, about: str) -> str:
         if isinstance(shown, WinnerMap):
             words = counted(len(shown.legend()), "group")
             return f"some overlap · {words}" if shown.overlapping else words
-        if isinstance(shown, MethodMap):
-            return "between its extremes · no probability"
-        letter = _LETTER[about] if shown.target is not None and shown.contrast is None else "A"
-        formula = _FORMULA[shown.reading].replace("A", letter)
-        if shown.check is None:
-            return f"{formula} · no probability"
-        if shown.reading == "conditional":
-            return f"{formula} · weighted by p(z|x) {number_text(shown.sum)} = p({letter}|x)"
-        means = {
-            "attribution": f" = p({letter}|x)",
-            "counterfactual": " = p(A|x) − p(B|x)",
-        }.get(shown.reading, "")
-        sign = "+" if shown.reading == "counterfactual" and shown.sum > 0 else ""
-        return f"{formula} · sum {sign}{number_text(shown.sum)}{means}"
+        return map_formula(shown, _LETTER[about] if shown.kind.takes_target and not shown.kind.takes_contrast else "A")
 
     @cached_property
     def _scales(self) -> list[Scale | None]:
@@ -454,7 +417,7 @@ class Scene:
         steps = {node.classes: node for node in sorted(above, key=lambda node: node.depth)}
         result = []
         for classes, node in sorted(steps.items(), key=lambda item: (len(item[0]), -item[1].depth, item[1].key)):
-            shown = self._cached(explanation, "attribution", classes, ClassSet())
+            shown = self._cached(explanation, ATTRIBUTION, classes, ClassSet())
             assert isinstance(shown, Map)
             area = float(credible_cells(shown.values, 0.9).mean()) if shown.values.any() else 0.0
             result.append(
@@ -479,7 +442,7 @@ class Scene:
     @property
     def question(self) -> str:
         """What the active reading asks."""
-        return READINGS.get(self.active.pane.reading, "")  # type: ignore[call-overload]
+        return self.active.shows.question
 
 
 def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.explanation import Explanation, Map, WinnerMap
+from calm_gui.core.explanation import Explanation
 from calm_gui.core.geometry import Box
+from calm_gui.core.maps import AnyMap, Map
 from calm_gui.errors import ExportError
 from calm_gui.late import np
 from calm_gui.render.figure_spec import FigureSpec
-from calm_gui.render.naming import counted, number_text
+from calm_gui.render.naming import counted, map_title, number_text
+from calm_gui.session.pane import Picture
 from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import RegionShape
 
@@ -102,9 +104,14 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
         ]
         return map_figure(explanation, [s.shown for s in steps], spec, titles=titles, **common)
     if what in ("figure 1", "winner"):
-        return map_figure(explanation, _special(scene, what), spec, **common)
+        maps = _special(scene, what)
+        letters = "ABA" if what == "figure 1" else "A"
+        titles = ["\n".join(map_title(shown, letter)) for shown, letter in zip(maps, letters, strict=True)]
+        return map_figure(explanation, maps, spec, titles=titles, **common)
     chosen = list(scene.panes) if what == "panes" else [scene.active]
-    contents = [c for c in chosen if c.explanation is not None and (c.shown is not None or c.pane.reading == "picture")]
+    contents = [
+        c for c in chosen if c.explanation is not None and (c.shown is not None or isinstance(c.pane.shows, Picture))
+    ]
     if not contents:
         raise ExportError("there is no map to export in the chosen panes")
     return map_figure(
@@ -137,7 +144,7 @@ def _title(content: PaneContent) -> str:
     return f"{content.title}\n{content.subtitle}"
 
 
-def _special(scene: Scene, what: str) -> list[Map | WinnerMap]:
+def _special(scene: Scene, what: str) -> list[AnyMap]:
     """Maps that needn't be shown in a pane."""
     explanation = scene.explanation
     if not isinstance(explanation, Explanation):

@@ -3,56 +3,21 @@
 import math
 from typing import Literal, NamedTuple
 
-from calm_gui.core.explanation import Reading
 from calm_gui.core.threshold import ThresholdKind
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
+from calm_gui.session.pane import Pane, default_panes
 
 __all__ = [
-    "About",
-    "Pane",
     "RegionShape",
     "ScaleMode",
     "Selection",
     "State",
     "Threshold",
     "View",
-    "default_panes",
 ]
 
-About = Literal["target", "contrast", "superset"]
 ScaleMode = Literal["fit", "shared", "locked"]
-
-
-MAX_PANES = 6
-METHOD = "method:"
-"""What the reading of a pane that shows an attribution method begins with."""
-
-
-class Pane(NamedTuple):
-    """One view of one explanation.
-
-    Attributes
-    ----------
-    reading : str
-        A reading of `core.explanation`, ``picture`` for the picture alone, or ``method:<name>``.
-    about : {"target", "contrast", "superset"}
-        Which class set the reading is about; superset is that of the most probable class in the target.
-    checkpoint : str or None
-        Key of the checkpoint; None for the selection's.
-    picture : str or None
-        Key of the picture; None for the current one.
-    """
-
-    reading: Reading | Literal["picture"] | str = "attribution"
-    about: About = "target"
-    checkpoint: str | None = None
-    picture: str | None = None
-
-
-def default_panes() -> tuple[Pane, ...]:
-    """The panes of the first start."""
-    return (Pane("attribution"), Pane("attribution", "superset"), Pane("saliency"), Pane("counterfactual"))
 
 
 class Selection(NamedTuple):

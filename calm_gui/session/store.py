@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from calm_gui.session.state import Pane, Selection, State, View
+from calm_gui.session.pane import Pane
+from calm_gui.session.state import Selection, State, View
 
 __all__ = ["Store"]
 

@@ -66,7 +66,7 @@ def main(picture: str, out: str) -> None:
     click_node(window, "canine", "n02083346")
     click_node(window, "tabby", "n02123045", Qt.KeyboardModifier.AltModifier)
     scene = window.hub.scene
-    counterfactual = next(c for c in scene.panes if c.pane.reading == "counterfactual")
+    counterfactual = next(c for c in scene.panes if c.pane.shows.key == "counterfactual")
     dialog = ExportDialog(window.hub, Settings(None), window)
     dialog.what.setCurrentIndex(dialog.what.findData("single"))
     dialog.boxes["titles"].setChecked(False)

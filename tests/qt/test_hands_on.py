@@ -25,13 +25,14 @@ from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.predicted_view import PredictedModel
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import Expression, class_key
-from calm_gui.session.state import Pane, RegionShape
+from calm_gui.session.pane import Pane
+from calm_gui.session.state import RegionShape
 
 
 @pytest.fixture
 def draw(window: MainWindow) -> Callable[..., RegionShape | None]:
     """Drag with a tool over points of the only pane; the region that comes of it."""
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     QApplication.processEvents()
 
     def drag(tool: str, *points: QPoint) -> RegionShape | None:
@@ -204,7 +205,7 @@ def test_a_small_picture_is_shown_one_to_one(
 ) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "small.png")
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.update_view(overlay=False)
     window.workspace.open_pictures([tmp_path / "small.png", sample_pictures()[0]])
     settle()

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.core.explanation import Map, WinnerMap
+from calm_gui.core.maps import Map, WinnerMap
+from calm_gui.core.readings import Reading
 from calm_gui.qt.about import about_html
 from calm_gui.qt.app import build_window
 from calm_gui.qt.cursor_line import cursor_text
@@ -23,7 +24,8 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.pane import Pane
+from calm_gui.session.state import Threshold
 
 
 def pixels(image: QImage) -> np.ndarray:
@@ -42,7 +44,7 @@ def canvas_pixels(window: MainWindow, pane: int = 0) -> np.ndarray:
 def test_first_start_explains_the_first_sample(window: MainWindow) -> None:
     scene = window.hub.scene
     assert Path(scene.state.picture or "").name == "afghan_hound.jpg"
-    assert [c.pane.reading for c in scene.panes] == ["attribution", "attribution", "saliency", "counterfactual"]
+    assert [c.pane.shows.key for c in scene.panes] == ["attribution", "attribution", "saliency", "counterfactual"]
     assert all(c.shown.check.passed for c in scene.panes)
     assert scene.classes[next(iter(scene.target))].name == "Afghan hound"
     assert "Afghan hound" in window.ledger.sentence
@@ -51,7 +53,7 @@ def test_first_start_explains_the_first_sample(window: MainWindow) -> None:
 
 @pytest.mark.parametrize("reading", ["attribution", "saliency", "conditional", "cue_posterior", "counterfactual"])
 def test_a_pane_shows_the_overlay_of_the_library(window: MainWindow, reading: str) -> None:
-    window.workspace.set_panes([Pane(reading)])
+    window.workspace.set_panes([Pane.of(reading)])
     QApplication.processEvents()
     content = window.hub.scene.active
     assert isinstance(content.shown, Map) and content.scale is not None
@@ -67,7 +69,7 @@ def test_a_pane_shows_the_overlay_of_the_library(window: MainWindow, reading: st
 
 
 def test_hottest_cell_is_where_the_library_says(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.update_view(opacity=1.0, native=True)
     QApplication.processEvents()
     shown = window.hub.scene.active.shown
@@ -81,12 +83,12 @@ def test_hottest_cell_is_where_the_library_says(window: MainWindow) -> None:
 
 
 def test_unit_of_the_counterfactual_is_symmetric(window: MainWindow) -> None:
-    content = next(c for c in window.hub.scene.panes if c.pane.reading == "counterfactual")
+    content = next(c for c in window.hub.scene.panes if c.pane.shows.key == "counterfactual")
     assert content.scale is not None and content.scale.low == -content.scale.high
 
 
 def test_panes_of_one_quantity_share_a_scale_by_default(window: MainWindow) -> None:
-    scales = [c.scale for c in window.hub.scene.panes if c.pane.reading in ("attribution", "saliency")]
+    scales = [c.scale for c in window.hub.scene.panes if c.pane.shows.key in ("attribution", "saliency")]
     assert len(scales) == 3 and len(set(scales)) == 1
     window.workspace.update_view(scale_mode="fit")
     assert len({c.scale for c in window.hub.scene.panes}) > 2
@@ -152,7 +154,7 @@ def test_drawing_a_rectangle_adds_a_region_with_its_probability(window: MainWind
 def test_undo_and_redo_restore_selection_panes_and_view(window: MainWindow) -> None:
     start = window.workspace.state
     window.workspace.set_target(Expression.of("n02084071"))
-    window.workspace.set_panes([Pane("saliency")])
+    window.workspace.set_panes([Pane.of("saliency")])
     window.workspace.update_view(spacing="log")
     end = window.workspace.state
     for _ in range(3):
@@ -180,14 +182,14 @@ def test_swap_exchanges_the_sets_as_they_are(window: MainWindow) -> None:
 
 
 def test_winner_map_has_a_legend_and_no_scale(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     content = window.hub.scene.active
     assert isinstance(content.shown, WinnerMap) and content.scale is None
     assert content.shown.legend()[0][0].name in window.ledger.sentence
 
 
 def test_threshold_masks_the_overlay(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution")])
+    window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.update_view(threshold=Threshold("mass", 0.5), mask=True, contour=False)
     QApplication.processEvents()
     plain = pixels(window.panes.panes[0].canvas._base).astype(int)
@@ -201,7 +203,10 @@ def test_layouts_show_only_maps_that_add_up(window: MainWindow, settle: object, 
     settle()
     assert len(window.panes.panes) == len(LAYOUTS[layout](window.workspace))
     for content in window.hub.scene.panes:
-        assert content.pane.reading == "picture" or content.shown.reading == "cam" or content.shown.check.passed
+        if isinstance(content.shows, Reading) and content.shows.sum_text:
+            assert content.shown.check.passed
+        else:
+            assert content.shown is None or content.shown.check is None
 
 
 def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
@@ -210,14 +215,14 @@ def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
     saved = explanation.joint[index].copy()
     explanation.joint[index] *= 1.01
     try:
-        window.workspace._maps.clear()
-        window.workspace._changed()
+        window.workspace.cache.forget_maps()
+        window.workspace.changed()
         assert not window.hub.scene.active.shown.check.passed
         assert window.ledger.check.startswith("✗")
     finally:
         explanation.joint[index] = saved
-        window.workspace._maps.clear()
-        window.workspace._changed()
+        window.workspace.cache.forget_maps()
+        window.workspace.changed()
     assert window.ledger.check.startswith("✓")
 
 

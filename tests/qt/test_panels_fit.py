@@ -19,7 +19,8 @@ from calm_gui.qt.region_panel import RegionPanel
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.pane import Pane, shows_from_text
+from calm_gui.session.state import Threshold
 
 HEADERS = [
     (("Winner at depth 9",), ("some overlap · 23 groups", "23 groups", "23 groups")),
@@ -85,7 +86,9 @@ def test_a_shorter_title_tells_a_pane_from_the_others() -> None:
 
 
 def test_panes_of_other_methods_name_the_method(window: MainWindow, settle: Callable[[], None]) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("method:gradient"), Pane("method:integrated_gradients")])
+    window.workspace.set_panes(
+        [Pane.of("attribution"), Pane.of("method:gradient"), Pane.of("method:integrated_gradients")]
+    )
     settle()
     seen = [pane.header.fitting(150)[0] for pane in window.panes.panes]
     assert [name[:8] for name in seen] == ["Attribut", "Gradient", "Integrat"]
@@ -106,7 +109,7 @@ def test_titles_of_six_panes_in_a_small_window_tell_them_apart(own_window: MainW
 def test_the_view_panel_fits_its_tab_however_the_threshold_is_told(window: MainWindow) -> None:
     window.side.setCurrentWidget(window.view)
     for reading in ("attribution", "counterfactual", "winner", "saliency"):
-        window.workspace.change_pane(0, reading=reading)
+        window.workspace.change_pane(0, shows=shows_from_text(reading))
         for kind in ("none", "mass", "min-max", "value"):
             for relative in (False, True):
                 window.workspace.update_view(threshold=Threshold(kind, 0.004), relative=relative)  # type: ignore[arg-type]
@@ -133,11 +136,11 @@ def test_no_reading_is_checked_while_a_pane_shows_another_method(
     window: MainWindow, settle: Callable[[], None]
 ) -> None:
     view = window.view
-    window.workspace.change_pane(0, reading="method:gradient")
+    window.workspace.change_pane(0, shows=shows_from_text("method:gradient"))
     settle()
     assert view.readings.checkedButton() is None
     assert "no probability" in view.meaning.text() and not view.unit.isVisible()
-    window.workspace.change_pane(0, reading="saliency")
+    window.workspace.change_pane(0, shows=shows_from_text("saliency"))
     assert view.readings.checkedButton() is view.reading_buttons["saliency"] and view.unit.isVisible()
 
 
@@ -145,9 +148,11 @@ def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callab
     window.workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
     qtbot.waitUntil(lambda: "demo-cam" in window.workspace.state.selection.checkpoint, timeout=60_000)
     settle()
-    window.workspace.change_pane(0, reading="saliency")
+    window.workspace.change_pane(0, shows=shows_from_text("saliency"))
     assert "score" in window.view.meaning.text() and "no probability" in window.view.meaning.text()
-    assert window.view.readings.checkedButton() is window.view.reading_buttons["attribution"]
+    assert window.view.readings.checkedButton() is window.view.reading_buttons["cam"]
+    greyed = window.view.reading_buttons["saliency"]
+    assert not greyed.isEnabled() and "no p(y,z|x)" in greyed.toolTip()
     assert not window.view.unit.isVisible()
     window.workspace.add_region("box", [(10, 10), (150, 150)])
     assert "CAM" in window.regions.numbers.text() and window.regions.table.rows.rowCount() == 0
@@ -155,7 +160,7 @@ def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callab
 
 
 def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
     groups = window.view.legend.groups
     QApplication.processEvents()

@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.core.explanation import Map
+from calm_gui.core.maps import Map
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.hierarchy_model import KEY_ROLE
 from calm_gui.qt.layouts import LAYOUTS
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import SPECIAL, Expression, Term
+from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
 
 READINGS = ("attribution", "saliency", "conditional", "cue_posterior", "counterfactual", "winner", "picture")
@@ -66,7 +67,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule(reading=st.sampled_from(READINGS + METHODS), about=st.sampled_from(("target", "contrast", "superset")))
         def read(self, reading: str, about: str) -> None:
-            workspace.change_pane(workspace.state.active, reading=reading, about=about)
+            workspace.change_pane(workspace.state.active, shows=shows_from_text(reading), about=about)
 
         @rule(layout=st.sampled_from(sorted(set(LAYOUTS) - {"Methods side by side"})))
         def arrange(self, layout: str) -> None:
@@ -174,8 +175,8 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
                     assert content.scale is not None
                     assert shown.check is None or shown.check.passed
                 elif content.shown is None:
-                    why = workspace.failures, content.explanation, workspace.busy, workspace.state
-                    assert content.message or content.pane.reading == "picture", why
+                    why = workspace.compute.failures, content.explanation, workspace.busy, workspace.state
+                    assert content.message or content.pane.shows.key == "picture", why
 
         @invariant()
         def ticks_are_the_set(self) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QMouseEvent
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.session.state import Pane
+from calm_gui.session.pane import Pane
 
 def seen(canvas):
     image = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
@@ -35,7 +35,7 @@ application = make_application()
 window = build_window("demo", "cpu")
 window.resize(1101, 701)
 window.show()
-window.workspace.set_panes([Pane("saliency")])
+window.workspace.set_panes([Pane.of("saliency")])
 canvas = window.panes.panes[0].canvas
 ratio = canvas.devicePixelRatioF()
 assert ratio == float(sys.argv[1]), ratio

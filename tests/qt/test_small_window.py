@@ -10,14 +10,14 @@ from calm_gui.qt.app import _first_pictures, build_window
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane
+from calm_gui.session.pane import Pane
 
 
 @pytest.mark.parametrize("count", [1, 4, 6])
 def test_in_a_small_window_nothing_lies_over_a_map(qapp: object, qtbot: QtBot, count: int) -> None:
     window = build_window("demo", "cpu", Settings(None))
     qtbot.addWidget(window)
-    window.workspace.set_panes([Pane("attribution")] * count)
+    window.workspace.set_panes([Pane.of("attribution")] * count)
     window.workspace.open_pictures([sample_pictures()[0]])
     window.resize(1000, 700)
     window.show()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from calm_gui.qt.main_window import MainWindow
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane
+from calm_gui.session.pane import Pane
 
 REFERENCE = 1.7
 """Click over matrix products, CPU time of this thread: median on two cores when this was written."""
@@ -26,7 +26,7 @@ def test_a_click_costs_at_most_twice_its_reference(window: MainWindow) -> None:
     workspace = window.workspace
     window.resize(1680, 1120)
     window.strip.hide()
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     QApplication.processEvents()
     matrices = np.random.default_rng(0).normal(size=(1000, 40, 40))  # too small for BLAS to use several threads
     nodes = random.Random(0).sample(sorted(workspace.scene.hierarchy or ()), 120)

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.cli import main as command_line
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import WinnerMap
+from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
@@ -32,17 +32,18 @@ from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.values_dialog import ValuesDialog
 from calm_gui.session.expression import Expression, class_key
+from calm_gui.session.pane import Pane
 from calm_gui.session.scene_figure import scene_figure, view_spec
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.state import Threshold
 
 CANINE, DOG = "n02083346", "n02084071"
 
 
 @pytest.fixture(autouse=True)
 def own_hierarchy_is_put_back(window: MainWindow, settle: object) -> object:
-    info = window.workspace.infos[window.workspace.state.selection.checkpoint]
+    info = window.workspace.compute.infos[window.workspace.state.selection.checkpoint]
     yield
-    if window.workspace.infos[window.workspace.state.selection.checkpoint] is not info:
+    if window.workspace.compute.infos[window.workspace.state.selection.checkpoint] is not info:
         window.workspace.set_hierarchy(info.hierarchy, info.supersets)
         settle()
 
@@ -196,7 +197,7 @@ def test_classes_that_live_in_a_region(window: MainWindow) -> None:
 
 
 def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
     shown, legend = window.hub.scene.active.shown, window.view.legend
     assert isinstance(shown, WinnerMap) and legend.isVisible()
@@ -206,7 +207,7 @@ def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
 
 
 def test_a_click_on_a_winners_colour_chooses_it(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("winner")])
+    window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
     QApplication.processEvents()
     shown, canvas = window.hub.scene.active.shown, window.panes.panes[0].canvas
@@ -246,10 +247,10 @@ def test_strip_plot_and_own_scales(window: MainWindow) -> None:
 
 
 def test_view_panel_changes_the_active_pane(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("saliency")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
     window.actions_by_name["next_pane"].trigger()
     window.view.reading_buttons["conditional"].click()
-    assert window.workspace.state.panes == (Pane("attribution"), Pane("conditional"))
+    assert window.workspace.state.panes == (Pane.of("attribution"), Pane.of("conditional"))
     window.view.threshold.setCurrentIndex(window.view.threshold.findData("min-max"))
     window.view.threshold.activated.emit(0)
     assert window.workspace.state.view.threshold == Threshold("min-max", 0.5)
@@ -305,10 +306,10 @@ def test_checkpoints_side_by_side_hold_calm_and_cam(window: MainWindow, settle: 
 
 
 def test_a_method_is_computed_on_the_worker_and_follows_the_target(window: MainWindow, settle: object) -> None:
-    window.workspace.set_panes([Pane("attribution"), Pane("method:grad_cam")])
+    window.workspace.set_panes([Pane.of("attribution"), Pane.of("method:grad_cam")])
     settle()
     content = window.hub.scene.panes[1]
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     expected = attribute("grad_cam", model, sample_pictures()[0], window.hub.scene.target)
     np.testing.assert_allclose(content.shown.values, expected.values, atol=1e-5)
     assert "no probability" in content.subtitle and content.scale.high == 1.0
@@ -346,7 +347,7 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
     assert window.workspace.status.startswith("the table has ground truth for")
     window.actions_by_name["predict_all"].trigger()
     settle_all = window.workspace
-    while len([p for p in settle_all.predictions if p[0] in settle_all.state.pictures]) < 3:
+    while len([p for p in settle_all.compute.predictions if p[0] in settle_all.state.pictures]) < 3:
         QTest.qWait(20)
         QApplication.processEvents()
     QApplication.processEvents()
@@ -407,7 +408,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
     from PySide6.QtWidgets import QLabel
 
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     assert model.sha256 in words and "1000" in words and "cpu" in words
     assert dialog.device.currentText() == "cpu"
 
@@ -417,7 +418,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
 
 def test_a_session_comes_back(window: MainWindow, settle: object, tmp_path: Path) -> None:
     window.workspace.set_target(Expression.of(CANINE))
-    window.workspace.set_panes([Pane("conditional"), Pane("counterfactual")])
+    window.workspace.set_panes([Pane.of("conditional"), Pane.of("counterfactual")])
     before = window.workspace.state
     window.workspace.save_session(tmp_path / "s.calm.json")
     window.workspace.set_target(Expression.of("@predicted"))
@@ -458,7 +459,7 @@ def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
     p = scene.class_probabilities
     assert p is not None and p.min() < 1e-5
     rarest, likeliest = (class_key(int(index), scene.classes) for index in (p.argmin(), p.argmax()))
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     workspace.update_view(scale_mode="fit", threshold=Threshold("value", 0.9))
     workspace.set_target(Expression.of(rarest))
     assert window.view.level_slider.value() == window.view.level_slider.maximum()

@@ -11,13 +11,13 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.render.colormap import colour_table
 from calm_gui.session.expression import Expression, Term
 from calm_gui.session.ledger import sentence
-from calm_gui.session.state import Pane
+from calm_gui.session.pane import Pane
 
 
 def test_a_pane_with_its_own_picture_is_told_with_its_own_classes(window: MainWindow, settle) -> None:
     workspace = window.workspace
     workspace.open_pictures(sample_pictures()[:2])
-    workspace.set_panes([Pane("attribution", picture=str(sample_pictures()[0])), Pane("counterfactual")])
+    workspace.set_panes([Pane.of("attribution", picture=str(sample_pictures()[0])), Pane.of("counterfactual")])
     workspace.change_pane(1, picture=str(sample_pictures()[0]))
     workspace.show_picture(1)
     settle()
@@ -46,7 +46,7 @@ def test_the_status_names_the_picture_that_is_shown(window: MainWindow, settle) 
     workspace = window.workspace
     workspace.open_pictures(sample_pictures()[:3])
     settle()
-    while workspace._pending:  # the next one, computed ahead
+    while workspace.compute._pending:  # the next one, computed ahead
         QApplication.processEvents()
     workspace.step_picture(1)
     settle()
@@ -60,7 +60,7 @@ def test_the_status_names_the_picture_that_is_shown(window: MainWindow, settle) 
 
 
 def test_a_difference_of_nothing_is_neutral(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("counterfactual")])
+    window.workspace.set_panes([Pane.of("counterfactual")])
     window.workspace.set_contrast(Expression.of("@predicted"))
     content = window.hub.scene.active
     assert not content.shown.values.any() and "no variation" in content.message
@@ -69,7 +69,7 @@ def test_a_difference_of_nothing_is_neutral(window: MainWindow) -> None:
 
 
 def test_formulas_name_the_set_that_a_pane_is_about(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("attribution", about) for about in ("target", "contrast", "superset")])
+    window.workspace.set_panes([Pane.of("attribution", about) for about in ("target", "contrast", "superset")])
     subtitles = [content.subtitle for content in window.hub.scene.panes]
     assert [text.split(",")[0] for text in subtitles] == ["p(A", "p(B", "p(S"]
     assert [text.rsplit("= ")[-1] for text in subtitles] == ["p(A|x)", "p(B|x)", "p(S|x)"]
@@ -89,7 +89,7 @@ def test_relative_terms_of_the_target_stand_against_the_first_guess(window: Main
 
 
 def test_sums_and_differences_stand_in_brackets(window: MainWindow) -> None:
-    window.workspace.set_panes([Pane("counterfactual")])
+    window.workspace.set_panes([Pane.of("counterfactual")])
     window.workspace.set_target(Expression((Term("n02084071"), Term("n02088094", "-"))))
     window.workspace.set_contrast(Expression.of("n02121808", "n02119789"))
     assert window.hub.scene.active.title == "Counterfactual — (dog − Afghan hound) − (domestic cat + kit fox)"
@@ -99,14 +99,14 @@ def test_sums_and_differences_stand_in_brackets(window: MainWindow) -> None:
     ("about", "words"), [("target", "no target is chosen"), ("contrast", "no contrast B is chosen")]
 )
 def test_what_is_missing_is_named(window: MainWindow, about: str, words: str) -> None:
-    window.workspace.set_panes([Pane("attribution", about)])
+    window.workspace.set_panes([Pane.of("attribution", about)])
     (window.workspace.set_contrast if about == "contrast" else window.workspace.set_target)(Expression())
     assert window.hub.scene.active.message.startswith(words)
 
 
 def test_a_locked_range_takes_another_spacing_and_unit(window: MainWindow) -> None:
     workspace = window.workspace
-    workspace.set_panes([Pane("attribution")])
+    workspace.set_panes([Pane.of("attribution")])
     workspace.lock_scales()
     locked = window.hub.scene.active.scale
     workspace.update_view(spacing="log")

@@ -15,7 +15,8 @@ from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.session.expression import Expression
-from calm_gui.session.state import Pane, Threshold
+from calm_gui.session.pane import Pane
+from calm_gui.session.state import Threshold
 
 
 def settle(window: MainWindow) -> None:
@@ -52,12 +53,12 @@ def draw(folder: Path) -> None:
     workspace = window.workspace
     workspace.set_target(Expression.of("n02083346"))
     workspace.set_contrast(Expression.of("n02123045"))
-    workspace.set_panes([Pane("attribution"), Pane("counterfactual")])
+    workspace.set_panes([Pane.of("attribution"), Pane.of("counterfactual")])
     workspace.update_view(threshold=Threshold("mass", 0.9))
     settle(window)
     for name, widget in parts(window).items():
         widget.grab().save(str(folder / f"{name}.png"))
-    workspace.set_panes([Pane("winner"), Pane("saliency")])
+    workspace.set_panes([Pane.of("winner"), Pane.of("saliency")])
     workspace.update_view(depth=9, spacing="log", threshold=Threshold())
     settle(window)
     window.panes.panes[0].grab().save(str(folder / "winner.png"))

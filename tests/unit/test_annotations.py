@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from calm_gui.errors import DataError
-from calm_training.annotations import read_boxes_csv, read_boxes_wsol, read_masks_csv, read_masks_wsol
+from calm_training.datasets.boxes import read_boxes_csv, read_boxes_wsol
+from calm_training.datasets.masks import read_masks_csv, read_masks_wsol
 from calm_training.evaluate import main
 
 WSOL_FILES = ("image_ids", "class_labels", "image_sizes")

@@ -1,6 +1,5 @@
 """The demo: warm start from a linear classifier, the published weights, the bundled checkpoints."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,15 @@ from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead
 from calm_gui.model.info import read_info
+from calm_gui.model.input import prepare
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
-from calm_gui.model.preprocess import prepare
-from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.split import split_by_hash
 from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
 from calm_training.localize import accuracy, box_accuracy
+from calm_training.methods.calm_ml import CalmMl, CalmSettings
 from calm_training.network import make_network
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
 from calm_training.sweep import SweepOptions
@@ -120,7 +121,7 @@ def test_training_pictures_leave_out_what_measures(shared, tmp_path):
 def test_calm_starts_even_and_alive():
     model = ModelConfig(backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none")
     for activation in ("relu", "softplus"):
-        network = make_network(dataclasses.replace(model, saliency_activation=activation), 5).eval()
+        network = make_network(model, CalmMl(CalmSettings(saliency_activation=activation)), 5).network.eval()
         with torch.inference_mode():
             _, a = network(torch.rand(2, 3, 64, 64))
         assert a.min() > 0.5

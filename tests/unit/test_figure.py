@@ -3,21 +3,31 @@
 import io
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pymupdf
 import pytest
+from cycler import cycler
+from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from PIL import Image
 from synthetic import calm_explanation, cam_explanation
 
 from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
+from calm_gui.render import lettering
+from calm_gui.render.drawing import drawing
 from calm_gui.render.figure import FigureSpec, compose, map_figure, save_figure, save_overlay
 from calm_gui.render.figure_spec import PRESETS
 from calm_gui.render.layout import arrange
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.overlay import overlay_picture
+from calm_gui.render.sheet import SheetItem, contact_sheet, save_sheet
+from calm_training.plots import draw
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +155,106 @@ def test_missing_glyphs_are_named(tmp_path, explanation):
     assert "\U00016fe4" in figure.missing_glyphs()
     assert any("no font here can draw" in warning for warning in figure.description["warnings"])
     save_figure(figure, tmp_path / "map.png")  # without a warning, which would be an error here
+
+
+UNDRAWABLE = "\U00016fe4\x01\u202e\t漢"
+
+
+def test_no_letter_warns_wherever_text_is_drawn_and_the_log_names_what_lacks_once(tmp_path, explanation, caplog):
+    lettering._said.clear()
+    figure = map_figure(
+        explanation, [explanation.attribution(4)], titles=[UNDRAWABLE], captions=[UNDRAWABLE], table=[[UNDRAWABLE]]
+    )
+    for suffix in ("png", "svg", "pdf"):
+        save_figure(figure, tmp_path / f"map.{suffix}")
+    sheet = contact_sheet([(UNDRAWABLE, [SheetItem(np.zeros((4, 4, 3), np.uint8), (UNDRAWABLE,))])])
+    save_sheet(sheet, tmp_path / "sheet.pdf", {})
+    measured = {"maps": {UNDRAWABLE: 0.5}}
+    draw("masks", {UNDRAWABLE: measured}, tmp_path / "plot.json")
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1 and "\U00016fe4" in said[0] and "\x01" not in said[0]
+
+
+ODD_SETTINGS = {
+    "image.origin": "lower",
+    "image.interpolation": "nearest",
+    "image.interpolation_stage": "rgba",
+    "image.resample": False,
+    "image.aspect": "auto",
+    "font.family": ["serif"],
+    "font.size": 20,
+    "text.color": "red",
+    "text.usetex": True,
+    "text.hinting": "none",
+    "text.antialiased": False,
+    "figure.autolayout": True,
+    "figure.dpi": 30,
+    "axes.facecolor": "black",
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=["red"]),
+    "lines.antialiased": False,
+    "patch.antialiased": False,
+    "path.effects": [withStroke(linewidth=4)],
+    "path.sketch": (10, 30, 3),
+    "savefig.bbox": "tight",
+    "savefig.transparent": True,
+    "svg.fonttype": "none",
+    "pdf.use14corefonts": True,
+    "axes.formatter.use_locale": True,
+    "agg.path.chunksize": 3,
+}
+
+
+@pytest.mark.parametrize("name", ODD_SETTINGS)
+def test_no_setting_of_matplotlib_changes_a_byte(tmp_path, explanation, name):
+    def everything(folder: Path) -> dict[str, bytes]:
+        folder.mkdir()
+        spec = FigureSpec(width=60, dpi=60, threshold="mass", threshold_value=0.5, contour=True, found_boxes=True)
+        for suffix in ("png", "svg", "pdf"):
+            maps = [explanation.attribution("dog"), explanation.winner(2)]
+            figure = map_figure(explanation, maps, spec, layout="strip", boxes=[Box(5, 5, 40, 60)])
+            save_figure(figure, folder / f"map.{suffix}")
+        sheet = contact_sheet([("Lowest p", [SheetItem(np.eye(9, dtype=np.uint8)[..., None] * [9, 99, 255], ("a",))])])
+        save_sheet(sheet, folder / "sheet.pdf", {})
+        draw("masks", {"demo": {"maps": {"attribution": 0.5}}}, folder / "plot.json")
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    usual = everything(tmp_path / "usual")
+    with rc_context({name: ODD_SETTINGS[name]}):
+        assert everything(tmp_path / "odd") == usual
+        assert matplotlib.rcParams[name] == ODD_SETTINGS[name]  # given back
+
+
+def test_every_setting_of_matplotlib_is_set_while_we_draw():
+    def foreign(value: object) -> object:
+        return (not value) if isinstance(value, bool) else value + 1 if isinstance(value, (int, float)) else value
+
+    process = {"interactive", "backend_fallback"}  # not about drawing
+    with rc_context():
+        with drawing():
+            usual = dict(matplotlib.rcParams)
+        changeable = {n: v for n, v in usual.items() if isinstance(v, (bool, int, float)) and n not in process}
+        for name, value in changeable.items():
+            with suppress(ValueError, TypeError, RuntimeError):  # a number out of range
+                matplotlib.rcParams[name] = foreign(value)
+        changed = sum(matplotlib.rcParams[name] != value for name, value in changeable.items())
+        with drawing():
+            assert dict(matplotlib.rcParams) == usual
+    assert changed > 100
+
+
+@pytest.mark.parametrize("name", ODD_SETTINGS)
+def test_a_map_plots_alike_into_given_axes_whatever_the_settings(explanation, name):
+    def plotted(settings: dict[str, object]) -> np.ndarray:
+        figure = Figure(figsize=(2, 2), dpi=100)
+        axes = figure.add_axes((0, 0, 1, 1))
+        with rc_context(settings):
+            explanation.attribution(4).plot(axes, titles=False, threshold="mass", threshold_value=0.5, contour=True)
+        target = io.BytesIO()
+        figure.savefig(target, format="png")
+        return np.asarray(Image.open(target))
+
+    assert np.array_equal(plotted({name: ODD_SETTINGS[name]}), plotted({}))
 
 
 def test_files_are_the_same_every_time(tmp_path, explanation):

@@ -66,7 +66,7 @@ def test_what_is_no_number_gets_the_first_colour():
     broken = shown.values.copy()
     broken[3:5] = np.nan
     broken[9] = np.inf
-    shown = type(shown)(broken, shown.reading, shown.explanation)
+    shown = type(shown)(broken, shown.kind, shown.explanation)
     columns, rows = lattice(shown, 40, 56)
     out = np.zeros(even_shape(40, 56), np.uint32)
     map_words(shown, Scale(0.0, 0.01), "gray", 1.0, columns, rows, out, nearest=True)

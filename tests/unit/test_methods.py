@@ -9,7 +9,7 @@ import calm_gui
 from calm_gui.core.classes import ClassSet
 from calm_gui.errors import ReadingError
 from calm_gui.methods import METHODS, attribute
-from calm_gui.methods.gradients import BLUR
+from calm_gui.methods.method import BLUR
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_gui.render.naming import map_slug, map_title
@@ -40,7 +40,7 @@ def test_fast_methods_on_both_kinds_of_checkpoint(model: LoadedModel, method: st
     assert shown.values.min() == 0.0 and shown.values.max() == 1.0
     assert shown.check is None and shown.upsampled().shape == shown.explanation.picture.shape[:2]
     assert (
-        map_title(shown)[0] == f"{METHODS[method]} — dog"
+        map_title(shown)[0] == f"{METHODS[method].title} — dog"
         and map_slug(shown) == f"{method.replace('_', '-')}.dog-n02084071"
     )
 

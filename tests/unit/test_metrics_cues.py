@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from calm_gui.errors import DataError
-from calm_training.metrics import CueLocalization, PxAP
-from calm_training.metrics.cue_localization import CuePair, counterfactual_scores, part_of_attribute
+from calm_training.datasets.cub_cues import CubCues, CuePair, part_of_attribute
+from calm_training.metrics import PxAP
+from calm_training.metrics.cue_localization import counterfactual_scores
 from calm_training.metrics.pxap import even_thresholds, log_thresholds
 
 pytestmark = pytest.mark.shared
@@ -19,11 +20,11 @@ FOLDERS = {"whole": "CUB_200_2011", "crops": "crops/CUB_200_2011"}
 
 
 @pytest.fixture(scope="session")
-def cub(shared: Path) -> dict[str, CueLocalization]:
-    return {name: CueLocalization(shared / "data/cub" / folder, within="picture") for name, folder in FOLDERS.items()}
+def cub(shared: Path) -> dict[str, CubCues]:
+    return {name: CubCues(shared / "data/cub" / folder, within="picture") for name, folder in FOLDERS.items()}
 
 
-def image_id(cub: CueLocalization, file: str) -> int:
+def image_id(cub: CubCues, file: str) -> int:
     return next(i for i, name in cub.files.items() if name == file)
 
 
@@ -89,11 +90,11 @@ def test_golden_log_thresholds(shared):
 
 
 def test_masks_are_cut_to_the_box_where_there_is_no_segmentation(shared):
-    whole = CueLocalization(shared / "data/cub/CUB_200_2011")
+    whole = CubCues(shared / "data/cub/CUB_200_2011")
     assert whole.within == "box"
     pair = whole.pairs(2)[0]
     number = next(i for i, c in whole.class_of.items() if c in pair.classes)
-    anywhere = CueLocalization(whole.root, within="picture").mask(number, pair)
+    anywhere = CubCues(whole.root, within="picture").mask(number, pair)
     within = whole.mask(number, pair)
     assert 0 < within.sum() < anywhere.sum()
     x, y, width, height = next(
@@ -112,9 +113,9 @@ def test_masks_are_cut_to_the_box_where_there_is_no_segmentation(shared):
 
 def test_missing_files_and_segmentations_are_named(shared, tmp_path):
     with pytest.raises(DataError, match=r"attributes\.txt"):
-        CueLocalization(tmp_path).pairs(1)
+        CubCues(tmp_path).pairs(1)
     with pytest.raises(DataError, match="segmentations"):
-        CueLocalization(tmp_path, within="segmentation")
+        CubCues(tmp_path, within="segmentation")
     (tmp_path / "images.txt").write_text("1 a.jpg\n2\n")
     with pytest.raises(DataError, match=r"images\.txt, line 2"):
-        _ = CueLocalization(tmp_path).files
+        _ = CubCues(tmp_path).files

@@ -119,6 +119,21 @@ def test_a_user_is_told_the_one_line_that_installs_the_libraries(tmp_path, purpo
     assert ("xvfb" in line.split()) is extra
 
 
+@pytest.mark.parametrize("name", ["libglib2.0-0", "libglib2.0-0t64"])
+def test_a_package_goes_by_its_name_in_this_release(tmp_path, name):
+    if not Path("/etc/debian_version").exists():
+        pytest.skip("Debian's and Ubuntu's libraries are seen to there only")
+    program(tmp_path, "id", "echo 1000")
+    program(tmp_path, "apt-cache", f'[ "$2" = {name} ]')
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    script = ROOT / "tools/system-libraries.sh"
+    program(tmp_path, "dpkg-query", "exit 1")
+    line = run(script, "app", PATH=path).stderr.splitlines()[-1]
+    assert [word for word in line.split() if "glib" in word] == [name]
+    program(tmp_path, "dpkg-query", f'for last; do :; done; [ "$last" = {name} ] && echo installed')
+    assert "glib" not in run(script, "app", PATH=path).stderr
+
+
 def test_no_tracked_file_is_large():
     large = {path.name: path.stat().st_size for path in tracked() if path.stat().st_size > 13_000_000}
     assert large == {}

@@ -10,7 +10,8 @@ from calm_gui.api import load_checkpoint
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training import sweep as module
-from calm_training.annotations import read_boxes_csv, split_by_hash
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate import main
 from calm_training.evaluation import Evaluation, read_set
 from calm_training.localize import ALL_MAPS, box_accuracy, maps_of

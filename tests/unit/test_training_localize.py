@@ -15,12 +15,14 @@ from calm_gui.errors import DataError
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo, InputSpec
 from calm_gui.model.loaded import LoadedModel, load_model
-from calm_training.annotations import MaskedPicture, read_boxes_csv, read_masks_csv
 from calm_training.config import ModelConfig
 from calm_training.cues import cub_classes, cue_localization
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.masks import MaskedPicture, read_masks_csv
 from calm_training.evaluate import main
 from calm_training.localize import accuracy, box_accuracy, class_maps, mask_accuracy, memberships, min_max, predictions
-from calm_training.metrics import CueLocalization
+from calm_training.methods import method_named
 from calm_training.network import make_network
 from calm_training.removal import removal_curves
 from calm_training.sweep import SweepOptions
@@ -41,10 +43,8 @@ HIERARCHY = Hierarchy(
 
 def checkpoint(path: Path, method: str, classes: ClassTable = CLASSES, hierarchy: Hierarchy | None = HIERARCHY) -> Path:
     torch.manual_seed(0)
-    model = ModelConfig(
-        method=method, backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none"
-    )
-    network = make_network(model, len(classes))
+    model = ModelConfig(backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none")
+    network = make_network(model, method_named(method)(), len(classes)).network
     torch.nn.init.normal_(network.head.class_branch.weight, std=3)
     if method != "cam":
         torch.nn.init.normal_(network.head.saliency_branch.weight, std=3)
@@ -176,7 +176,7 @@ def test_what_cannot_be_measured_is_said(folder, tmp_path, capsys):
 @pytest.mark.shared
 @pytest.mark.parametrize("method", ["calm-em", "cam"])
 def test_cues_of_a_checkpoint_on_the_pairs_that_are_there(shared, tmp_path, method):
-    cub = CueLocalization(shared / "data/cub/CUB_200_2011")
+    cub = CubCues(shared / "data/cub/CUB_200_2011")
     names = [name for name in sorted({Path(f).parts[0] for f in cub.files.values()}) if name[:3] in ("009", "010")]
     classes = ClassTable(ClassInfo(i, name) for i, name in enumerate(names))
     model = load_model(checkpoint(tmp_path / "cub.safetensors", method, classes, None), "cpu")

@@ -12,7 +12,7 @@ from torch.nn import functional
 from calm_gui.errors import DataError
 from calm_gui.model.calm import log_conditional, log_saliency
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import BoxedPicture
+from calm_training.datasets.boxes import BoxedPicture
 from calm_training.localize import class_probabilities
 from calm_training.metrics.axioms import Completeness, Invariance, Sensitivity
 from calm_training.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep

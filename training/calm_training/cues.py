@@ -14,7 +14,8 @@ from calm_gui.errors import DataError
 from calm_gui.methods import METHODS, attribute
 from calm_gui.model.calm import log_conditional, log_saliency
 from calm_gui.model.loaded import LoadedModel
-from calm_training.metrics.cue_localization import CueLocalization, CuePair, counterfactual_scores
+from calm_training.datasets.cub_cues import CubCues, CuePair
+from calm_training.metrics.cue_localization import counterfactual_scores
 from calm_training.metrics.pxap import PxAP, log_thresholds
 from calm_training.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 
@@ -61,7 +62,7 @@ def cue_maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple
 
 def cue_localization(
     model: LoadedModel,
-    cub: CueLocalization,
+    cub: CubCues,
     *,
     maps: Sequence[str] | None = None,
     mode: Literal["benchmark", "exact"] = "exact",
@@ -76,7 +77,7 @@ def cue_localization(
     Parameters
     ----------
     model : LoadedModel
-    cub : CueLocalization
+    cub : CubCues
         Pairs with test pictures of both classes here, and both classes in the checkpoint, count.
     maps : sequence of str, optional
         As `cue_maps_of` takes them.
@@ -151,7 +152,7 @@ def _reading(outputs: Outputs, name: str, model: LoadedModel, classes: Sequence[
     return dict(zip(classes, np.asarray(rows.cpu().numpy()), strict=True))
 
 
-def _pictures(cub: CueLocalization, pairs: Sequence[CuePair]) -> list[CuePicture]:
+def _pictures(cub: CubCues, pairs: Sequence[CuePair]) -> list[CuePicture]:
     of_image: dict[int, list[CuePair]] = {}
     for pair in pairs:
         for image in cub.pictures(pair):
@@ -160,7 +161,7 @@ def _pictures(cub: CueLocalization, pairs: Sequence[CuePair]) -> list[CuePicture
     return [CuePicture(folder / cub.files[i], i, tuple(found)) for i, found in sorted(of_image.items())]
 
 
-def _has_pictures(cub: CueLocalization, number: int) -> bool:
+def _has_pictures(cub: CubCues, number: int) -> bool:
     return any(c == number and not cub.is_training[i] for i, c in cub.class_of.items())
 
 

@@ -32,11 +32,12 @@ from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.input import network_input
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
-from calm_training.annotations import read_boxes_csv, split_by_hash
 from calm_training.config import ModelConfig
-from calm_training.data import network_input
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.datasets.split import split_by_hash
 from calm_training.frozen import FeatureCache
 from calm_training.localize import box_accuracy
 from calm_training.network import freeze
@@ -267,7 +268,7 @@ def save_measured(
     path: Path, network: HeadNetwork, settings: DemoSettings, method: str, shared: Path, losses: Sequence[float] = ()
 ) -> None:
     """Write a checkpoint in float16 with its figures on the pictures that no setting was chosen on."""
-    save_checkpoint(path, network, make_info(settings, method, {}))
+    save_checkpoint(path, network, make_info(settings, method, {}), overwrite=True)
     model = load_model(path, "cpu")  # what is measured is what is on disk
     _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
@@ -279,7 +280,7 @@ def save_measured(
         "MaxBoxAccV2": {name: round(boxes["MaxBoxAccV2"], 4) for name, boxes in result["maps"].items()},
         "loss of each epoch": list(losses),
     }
-    save_checkpoint(path, network, make_info(settings, method, metrics))
+    save_checkpoint(path, network, make_info(settings, method, metrics), overwrite=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,20 +9,14 @@ from typing import Any, Literal, get_args
 
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import (
-    BoxedPicture,
-    MaskedPicture,
-    read_boxes_csv,
-    read_boxes_wsol,
-    read_masks_csv,
-    read_masks_wsol,
-    split_by_hash,
-)
 from calm_training.axioms import BLOCKS, SHIFTS, TOLERANCE, axiom_numbers
 from calm_training.cues import cue_localization
+from calm_training.datasets.boxes import BoxedPicture, read_boxes_csv, read_boxes_wsol
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.masks import MaskedPicture, read_masks_csv, read_masks_wsol
+from calm_training.datasets.split import split_by_hash
 from calm_training.journal import Journal
 from calm_training.localize import ALL_MAPS, accuracy, box_accuracy, mask_accuracy
-from calm_training.metrics.cue_localization import CueLocalization
 from calm_training.metrics.max_box_acc import Contours
 from calm_training.metrics.remove_and_classify import Erasure
 from calm_training.removal import removal_curves
@@ -33,7 +27,7 @@ __all__ = ["COMMANDS", "Command", "Evaluation", "EvaluationSet", "conventions", 
 Command = Literal["accuracy", "wsol", "masks", "removal", "cues", "axioms"]
 COMMANDS: tuple[Command, ...] = get_args(Command)
 
-EvaluationSet = Sequence[BoxedPicture] | Sequence[MaskedPicture] | CueLocalization
+EvaluationSet = Sequence[BoxedPicture] | Sequence[MaskedPicture] | CubCues
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ class Evaluation:
 
     def journal(self, path: Path, found: EvaluationSet, *, resume: bool) -> Journal:
         """The journal of this evaluation of a set."""
-        names = [str(p.path) for p in found] if not isinstance(found, CueLocalization) else [str(found.root)]
+        names = [str(p.path) for p in found] if not isinstance(found, CubCues) else [str(found.root)]
         settings = {
             **asdict(replace(self, data=Path(self.data.resolve()))),
             "data": str(self.data.resolve()),
@@ -96,7 +90,7 @@ def read_set(evaluation: Evaluation) -> EvaluationSet:
     data, table = evaluation.data, evaluation.data / "index.csv"
     metadata = data / "metadata" / evaluation.split
     if evaluation.command == "cues":
-        return CueLocalization(data)
+        return CubCues(data)
     if evaluation.command == "masks":
         masked = read_masks_csv(table) if table.exists() else read_masks_wsol(metadata, data / "images")
         return _half(masked, evaluation)

@@ -17,7 +17,8 @@ from calm_gui.methods import METHODS, attribute
 from calm_gui.model.calm import log_conditional, log_saliency
 from calm_gui.model.info import Activation
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import BoxedPicture, MaskedPicture
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.datasets.masks import MaskedPicture
 from calm_training.metrics.calibration import Calibration
 from calm_training.metrics.max_box_acc import Contours, MaxBoxAcc, Mode, scale_boxes
 from calm_training.metrics.pxap import PxAP, resize_mask

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from calm_gui.model.files import atomic_path
-from calm_gui.render.figure import DRAWING
+from calm_gui.render.drawing import drawing
+from calm_gui.render.lettering import font_families
 
 __all__ = ["draw", "plot_of"]
 
@@ -22,9 +22,10 @@ def plot_of(command: str, results: Results) -> Figure:
     Accuracy: reliability against the diagonal. Removal: R_k over k with 95 % intervals, as the paper's figure 5.
     Others: bars of the score of every map.
     """
-    with rc_context(DRAWING):
-        bars = sum(len(result.get("maps", ())) for result in results.values())
-        figure = Figure(figsize=(8.0, max(4.0, 0.4 * bars + 1.2)), dpi=120, layout="constrained")
+    maps = [name for result in results.values() for name in result.get("maps", ())]
+    families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
+    with drawing({"font.family": families}):
+        figure = Figure(figsize=(8.0, max(4.0, 0.4 * len(maps) + 1.2)), dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots()
         if command == "accuracy":
@@ -36,13 +37,16 @@ def plot_of(command: str, results: Results) -> Figure:
     return figure
 
 
-def draw(command: str, results: Results, path: Path) -> list[Path]:
-    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time."""
+def draw(command: str, results: Results, path: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time.
+
+    Errors as for `calm_gui.model.files.atomic_path`.
+    """
     figure = plot_of(command, results)
     written = []
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
         target = path.with_suffix(suffix)
-        with atomic_path(target) as temporary, rc_context(DRAWING):
+        with atomic_path(target, overwrite=overwrite) as temporary, drawing():
             figure.savefig(temporary, metadata=metadata)
         written.append(target)
     return written

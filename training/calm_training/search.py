@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
 from calm_training.config import Config
 from calm_training.evaluation import Evaluation, EvaluationSet, read_set
@@ -60,7 +60,9 @@ def search_learning_rate(
         best = train(trial, data, folder, resume=folder.exists(), quiet=True)
         scores.append((_accuracy(folder) if found is None else _localization(best, found), rate))
         lines = ["learning_rate,score", *(f"{rate},{score}" for score, rate in scores)]
-        write_bytes(out / (f"search-{number_of_part}.csv" if parts > 1 else "search.csv"), "\n".join(lines).encode())
+        write_text(
+            out / (f"search-{number_of_part}.csv" if parts > 1 else "search.csv"), "\n".join(lines), overwrite=True
+        )
     score, rate = max(scores)
     return rate, score
 
@@ -79,5 +81,5 @@ def _localization(checkpoint: Path, pictures: EvaluationSet) -> float:
     own = "cam" if model.info.is_cam else "attribution"
     result = box_accuracy(model, pictures, maps=[own])  # type: ignore[arg-type]
     score = float(result["maps"][own]["MaxBoxAccV2"])
-    write_bytes(kept, json.dumps({"sha256": model.sha256, "MaxBoxAccV2": score}).encode())
+    write_text(kept, json.dumps({"sha256": model.sha256, "MaxBoxAccV2": score}), overwrite=True)
     return score

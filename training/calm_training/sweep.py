@@ -13,9 +13,9 @@ from torch import Tensor
 
 from calm_gui.errors import DataError
 from calm_gui.model.calm import check_raw_outputs
+from calm_gui.model.input import prepare
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
-from calm_gui.model.preprocess import prepare
 from calm_training.journal import Journal
 
 __all__ = ["DEFAULT_OPTIONS", "Metric", "Outputs", "SweepOptions", "sweep"]

@@ -5,7 +5,6 @@
 
 from calm_training.metrics.axioms import Completeness, Invariance, Sensitivity
 from calm_training.metrics.calibration import Calibration
-from calm_training.metrics.cue_localization import CueLocalization
 from calm_training.metrics.max_box_acc import MaxBoxAcc
 from calm_training.metrics.pxap import PxAP
 from calm_training.metrics.remove_and_classify import RemoveAndClassify
@@ -14,7 +13,6 @@ from calm_training.metrics.top_one import TopOne
 __all__ = [
     "Calibration",
     "Completeness",
-    "CueLocalization",
     "Invariance",
     "MaxBoxAcc",
     "PxAP",

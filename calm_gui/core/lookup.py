@@ -1,0 +1,65 @@
+"""From whatever names a class set to the set: an index, a wnid, a hierarchy node, a unique name, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.errors import ClassLookupError
+from calm_gui.late import np
+
+__all__ = ["ClassSetLike", "resolve"]
+
+ClassSetLike = ClassSet | Node | int | str | Iterable[Any]
+"""Whatever names a class set: an index, a wnid, a hierarchy node, a unique name, or an iterable of these."""
+
+
+def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None = None) -> ClassSet:
+    """The class set that `what` names: an index, wnid, node, unique name, ClassSet, or an iterable of these.
+
+    Raises
+    ------
+    ClassLookupError
+        If it names nothing, several classes or nodes (they are listed), or an index out of range.
+    """
+    if isinstance(what, Node):
+        return what.classes
+    if isinstance(what, str):
+        return _resolve_text(what, classes, hierarchy)
+    if isinstance(what, (int, np.integer)):
+        chosen = ClassSet([int(what)])
+    elif isinstance(what, ClassSet):
+        chosen = what
+    else:
+        chosen = ClassSet(i for item in what for i in resolve(item, classes, hierarchy))
+    if chosen and max(chosen) >= len(classes):
+        raise ClassLookupError(
+            f"there is no class {max(chosen)}; the checkpoint has the classes 0 to {len(classes) - 1}"
+        )
+    return chosen
+
+
+def _resolve_text(text: str, classes: ClassTable, hierarchy: Hierarchy | None) -> ClassSet:
+    if hierarchy is not None and text in hierarchy:
+        return hierarchy[text].classes
+    if info := classes.by_wnid(text):
+        return ClassSet([info.index])
+    if text.isdecimal():
+        return resolve(int(text), classes, hierarchy)
+    candidates: dict[str, ClassSet] = {info.label: ClassSet([info.index]) for info in classes.named(text)}
+    if hierarchy is not None:
+        candidates |= {
+            f"{node.name} ({node.key})": node.classes
+            for node in hierarchy.values()
+            if node.class_index is None and node.name.casefold() == text.replace("_", " ").casefold()
+        }
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
+    if candidates:
+        raise ClassLookupError(f"{text!r} names several things; use an id instead: {', '.join(candidates)}")
+    near = ", ".join(info.label for info in classes.find(text)[:5])
+    raise ClassLookupError(
+        f"no class or group is called {text!r}" + (f"; did you mean {near}?" if near else "; search by part of a name")
+    )

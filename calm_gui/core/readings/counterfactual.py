@@ -1,0 +1,44 @@
+"""Counterfactual: p(A,z|x) - p(B,z|x)."""
+
+from calm_gui.core.joint import Array, Joint
+from calm_gui.core.maps import Telling
+from calm_gui.core.readings.reading import READINGS, Asked, Reading
+
+__all__ = ["COUNTERFACTUAL"]
+
+
+class Counterfactual(Reading):
+    """How much more A is to be seen at z than B. Classes in both sets cancel."""
+
+    key = "counterfactual"
+    title = "Counterfactual"
+    formula = "p(A,z|x) − p(B,z|x)"
+    question = "How much more likely is A with its cue here than B with its cue here?"
+    meaning = "A here rather than B here"
+    unit = "probability per cell"
+    quantity = "counterfactual"
+    takes_contrast = True
+    signed = True
+    times_uniform = True
+    sum_text = "sum {} = p(A|x) − p(B|x)"
+
+    def values(self, source: Joint, asked: Asked) -> Array:
+        """Rows of A alone less rows of B alone; they sum to p(A|x) - p(B|x)."""
+        return source.rows(asked.a - asked.b) - source.rows(asked.b - asked.a)
+
+    def expected(self, source: Joint, asked: Asked) -> tuple[float, float]:
+        """The difference of both probabilities, relative to their sum."""
+        p_a, p_b = source.probability(asked.a - asked.b), source.probability(asked.b - asked.a)
+        return p_a - p_b, p_a + p_b
+
+    def sentence(self, telling: Telling) -> str:
+        """How much more or less probable A is, and what the colours mean."""
+        total = telling.total
+        more = "more" if total >= 0 else "less"
+        return (
+            f"The model finds {telling.target} {telling.number(abs(total))} {more} probable than {telling.contrast}; "
+            f"red cells speak for {telling.target}, blue ones for {telling.contrast}."
+        )
+
+
+COUNTERFACTUAL = READINGS.register(Counterfactual())

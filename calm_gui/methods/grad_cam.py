@@ -1,0 +1,26 @@
+"""Grad-CAM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calm_gui.methods.method import METHODS, Method
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class GradCam(Method):
+    """Grad-CAM (Selvaraju et al. 2017) at the last features, through captum."""
+
+    key = "grad_cam"
+    title = "Grad-CAM"
+
+    def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
+        """As `Method.attribute`."""
+        from captum.attr import LayerGradCam
+
+        return LayerGradCam(score, backbone).attribute(inputs, target=0, relu_attributions=True)[0, 0]
+
+
+METHODS.register(GradCam())

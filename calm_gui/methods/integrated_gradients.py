@@ -1,0 +1,31 @@
+"""Integrated gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calm_gui.methods.method import METHODS, Method
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+STEPS = 24
+"""Points on the way from the mean colour to the picture."""
+
+
+class IntegratedGradients(Method):
+    """Integrated gradients (Sundararajan et al. 2017) from the mean colour, through captum."""
+
+    key = "integrated_gradients"
+    title = "Integrated gradients"
+    blurred = True
+
+    def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
+        """As `Method.attribute`."""
+        from captum.attr import IntegratedGradients
+
+        found = IntegratedGradients(score).attribute(inputs, target=0, n_steps=STEPS, internal_batch_size=4)
+        return found[0].sum(dim=0).abs().float()
+
+
+METHODS.register(IntegratedGradients())

@@ -1,0 +1,26 @@
+"""VarGrad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calm_gui.methods.method import METHODS, Method
+from calm_gui.methods.noise import noisy_gradients
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class VarGrad(Method):
+    """VarGrad (Adebayo et al. 2018): the variance of gradients under noise, through captum."""
+
+    key = "vargrad"
+    title = "VarGrad"
+    blurred = True
+
+    def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
+        """As `Method.attribute`."""
+        return noisy_gradients("vargrad", score, inputs)
+
+
+METHODS.register(VarGrad())

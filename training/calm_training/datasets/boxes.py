@@ -1,0 +1,116 @@
+"""Pictures with true boxes: our CSV tables and the public benchmark's metadata, checked before anything is computed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calm_gui.errors import why_unreadable
+from calm_training.datasets.faults import without_faults
+from calm_training.datasets.text_table import csv_rows, listed, text_table
+
+__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_wsol"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedPicture:
+    """A picture, its class and the boxes of that class.
+
+    Attributes
+    ----------
+    path : Path
+    label : int
+    size : (int, int)
+        Width and height that the boxes are in pixels of.
+    boxes : ndarray (N,4) float64
+        x0 y0 x1 y1.
+    """
+
+    path: Path
+    label: int
+    size: tuple[int, int]
+    boxes: NDArray[np.float64]
+
+
+def read_boxes_csv(table: Path) -> list[BoxedPicture]:
+    """Rows of a CSV with the columns file (relative to it), class_index, width, height, boxes (``x0 y0 x1 y1;...``).
+
+    Raises
+    ------
+    DataError
+        With file, line and reason: all faults of the table, at most ten of them listed.
+    """
+    pictures, faults = [], []
+    for line, row in enumerate(csv_rows(table), 2):
+        try:
+            size = int(row["width"]), int(row["height"])
+            boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
+            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, _boxes(boxes))
+        except (KeyError, ValueError, AttributeError, TypeError) as error:
+            faults.append(f"{table}, line {line}: {why_unreadable(error)}")
+            continue
+        faults += [f"{table}, line {line}: {fault}" for fault in _faults(picture)]
+        pictures.append(picture)
+    return without_faults(pictures, faults, table)
+
+
+def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
+    """The benchmark's text files ``image_ids``, ``class_labels``, ``image_sizes`` and ``localization`` of one split.
+
+    ``localization.txt`` holds one row ``id,x0,y0,x1,y1`` for each box; several of a picture all count.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason: all faults of the files, at most ten of them listed.
+    """
+    faults: list[str] = []
+    labels = text_table(metadata / "class_labels.txt", 1, faults, float)
+    sizes = text_table(metadata / "image_sizes.txt", 2, faults, float)
+    boxes = text_table(metadata / "localization.txt", 4, faults, float)
+    pictures = []
+    for line, image in listed(metadata, {"class_labels": labels, "image_sizes": sizes, "localization": boxes}, faults):
+        (_, (width, height)), (_, (label,)) = sizes[image][0], labels[image][0]
+        size, path = (int(width), int(height)), images / image
+        if not path.is_file():
+            faults.append(f"{metadata / 'image_ids.txt'}, line {line}: there is no file {path}")
+        where = f"{metadata / 'image_sizes.txt'}, line {sizes[image][0][0]}"
+        faults += [f"{where}: {image}: {fault}" for fault in _size_faults(size)]
+        for row, box in boxes[image]:
+            where = f"{metadata / 'localization.txt'}, line {row}"
+            faults += [f"{where}: {image}: {fault}" for fault in _box_faults(box, size)]
+        unique = list(dict.fromkeys(tuple(box) for _, box in boxes[image]))
+        pictures.append(BoxedPicture(path, int(label), size, np.array(unique, float)))
+    return without_faults(pictures, faults, metadata)
+
+
+def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:
+    if any(len(row) != 4 for row in rows):
+        raise ValueError("a box has four numbers, x0 y0 x1 y1")
+    return np.array(rows, np.float64)
+
+
+def _faults(picture: BoxedPicture) -> list[str]:
+    """What is wrong with a picture and its boxes, in words."""
+    faults = [] if picture.path.is_file() else [f"there is no file {picture.path}"]
+    faults += _size_faults(picture.size)
+    return faults + [fault for box in picture.boxes for fault in _box_faults(box, picture.size)]
+
+
+def _size_faults(size: tuple[int, int]) -> list[str]:
+    return [f"a size of {size[0]} x {size[1]}"] if min(size) < 1 else []
+
+
+def _box_faults(box: Sequence[float] | NDArray[np.float64], size: tuple[int, int]) -> list[str]:
+    (x0, y0, x1, y1), (width, height) = box, size
+    text = f"{x0:g} {y0:g} {x1:g} {y1:g}"
+    if not np.isfinite(box).all():
+        return [f"box {text} isn't made of numbers"]
+    if x1 < x0 or y1 < y0:
+        return [f"reversed corners {text}"]
+    # A corner may lie on the edge itself (width, height): sets differ in that by one pixel.
+    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
+        return [f"box {text} reaches outside {width} x {height}"]
+    return []
