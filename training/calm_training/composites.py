@@ -15,7 +15,7 @@ from calm_gui.methods import METHODS, attribute
 from calm_gui.model.calm import check_raw_outputs
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import Picture, load_picture, picture_from_array
-from calm_training.annotations import BoxedPicture
+from calm_training.datasets.boxes import BoxedPicture
 from calm_training.localize import class_maps, maps_of, memberships
 from calm_training.sweep import DEFAULT_OPTIONS, SweepOptions
 
