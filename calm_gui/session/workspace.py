@@ -22,6 +22,7 @@ from calm_gui.render.naming import counted
 from calm_gui.session.expression import Expression, Term, class_key, evaluate, shortest_expression
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.ledger import sentence
+from calm_gui.session.limits import Limits
 from calm_gui.session.pane import MAX_PANES, Pane
 from calm_gui.session.scene import MethodRequest, Scene
 from calm_gui.session.state import RegionShape, Selection, State, View
@@ -640,9 +641,15 @@ class Workspace:
         self.store.update(undoable, view=self.state.view._replace(**changes))
 
     def lock_scales(self) -> None:
-        """Keep the scales that are shown now for all pictures and readings to come."""
+        """Keep the limits that are shown now for all pictures to come."""
         scales = {quantity(c.shown): c.scale for c in self.scene.panes if isinstance(c.shown, Map) and c.scale}
-        self.update_view(scale_mode="locked", locked=tuple(scales.items()))
+        limits = tuple(Limits(name, scale.low, scale.high) for name, scale in scales.items())
+        self.update_view(scale_mode="shared", limits=limits)
+
+    def set_limits(self, of: str, limits: Limits | None, undoable: bool = True) -> None:
+        """Set the limits of the colours of one quantity; None fits them to the maps again."""
+        others = tuple(one for one in self.state.view.limits if one.quantity != of)
+        self.update_view(undoable, limits=(*others, limits) if limits else others)
 
     def set_panes(self, panes: Iterable[Pane]) -> None:
         """Show other panes, at most `MAX_PANES`."""

@@ -8,9 +8,9 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.truth import GroundTruth
 
 Settle = Callable[[], None]

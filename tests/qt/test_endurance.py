@@ -16,9 +16,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import sample_pictures
-from calm_gui.qt.hierarchy_model import PROBABILITY
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.classes.hierarchy_model import PROBABILITY
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold

@@ -17,13 +17,13 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.model import wordnet
+from calm_gui.qt.classes.hierarchy_model import HierarchyModel
+from calm_gui.qt.classes.predicted_view import PredictedModel
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import HierarchyModel
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.matching_dialog import MatchingDialog
-from calm_gui.qt.predicted_view import PredictedModel
+from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import RegionShape

@@ -10,10 +10,10 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
-from calm_gui.qt.hierarchy_view import HierarchyView
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.row_painter import name_area, tick_box
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
+from calm_gui.qt.classes.hierarchy_view import HierarchyView
+from calm_gui.qt.classes.row_painter import name_area, tick_box
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from tests.qt.painted import Painted
 

@@ -16,12 +16,12 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
 from calm_gui.qt.about import about_html
 from calm_gui.qt.app import build_window
-from calm_gui.qt.cursor_line import cursor_text
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.cursor_line import cursor_text
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.colour_bar import ColourBar
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.pane_grid import titles_of_panes
-from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.qt.panes.colour_bar import ColourBar
+from calm_gui.qt.panes.pane_grid import titles_of_panes
+from calm_gui.qt.panes.pane_header import PaneHeader
 from calm_gui.qt.region_panel import RegionPanel
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression

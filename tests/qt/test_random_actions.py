@@ -14,11 +14,11 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import KEY_ROLE
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, Term
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold

@@ -23,14 +23,14 @@ from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.file_actions import FileActions
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.values_dialog import ValuesDialog
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.pane import Pane
 from calm_gui.session.scene_figure import scene_figure, view_spec

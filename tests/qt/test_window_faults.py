@@ -16,10 +16,10 @@ from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.answers_dialog import AnswersDialog
 from calm_gui.qt.app import build_window
-from calm_gui.qt.film_strip import FilmStrip
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.docks.pictures_panel import FilmStrip
 from calm_gui.qt.report_dialog import ReportDialog, report_text
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.persistence import save_session
 from calm_gui.session.state import Selection, State
 

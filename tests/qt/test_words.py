@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassSet
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.colormap import colour_table
 from calm_gui.session.expression import Expression, Term
 from calm_gui.session.ledger import sentence

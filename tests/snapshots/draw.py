@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import Threshold
