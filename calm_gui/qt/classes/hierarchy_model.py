@@ -1,4 +1,4 @@
-"""The hierarchy as a tree model: a node appears under each of its parents and has one state everywhere.
+"""The hierarchy as a tree model: a node appears under each of its parents and has one mark everywhere.
 
 Searching and sorting are done here, on lists, and not by a proxy model: a proxy asks Python for every row many times
 over, which takes ten times as long (docs/decisions/0011).
@@ -12,13 +12,15 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 
 from calm_gui.core.classes import ClassSet, Searchable, fold_text
 from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.qt.classes.mark import Mark, mark_of
 
-__all__ = ["KEY_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel", "Row"]
+__all__ = ["KEY_ROLE", "MARK_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel", "Row"]
 
 NAME, SIZE, PROBABILITY = range(3)
 KEY_ROLE = Qt.ItemDataRole.UserRole
 PROBABILITY_ROLE = Qt.ItemDataRole.UserRole + 1
-_HEADERS = ("concept", "n", "p(node|x)")
+MARK_ROLE = Qt.ItemDataRole.UserRole + 2
+_HEADERS = ("class or group, classes in it", "n", "p")
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -42,18 +44,18 @@ class _Item:
 
 
 class Row(NamedTuple):
-    """What a row shows: of its node name, number of classes, probability and tick; its depth; if rows hang below."""
+    """What a row shows: of its node name, number of classes, probability and mark; its depth; if rows hang below."""
 
     name: str
     size: int
     probability: float | None
-    tick: Qt.CheckState
+    mark: Mark
     depth: int
     has_children: bool
 
 
 class HierarchyModel(QAbstractItemModel):
-    """Nodes, their numbers of classes, p(node|x) and ticks; folded, searched and sorted.
+    """Nodes, their numbers of classes, p(node|x) and marks; folded, searched and sorted.
 
     Roles
     -----
@@ -66,8 +68,8 @@ class HierarchyModel(QAbstractItemModel):
     ----------
     folded : bool
         Whether chains of nodes that repeat one class set appear as one row, named by the last.
-    target : ClassSet
-        What ticks tell of.
+    target, contrast : ClassSet
+        What marks tell of.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -76,13 +78,13 @@ class HierarchyModel(QAbstractItemModel):
         self._top = _root(None)
         self._probabilities: dict[str, float] = {}
         self.target = ClassSet()
-        self._ticks: dict[str, Qt.CheckState] = {}
+        self.contrast = ClassSet()
+        self._marks: dict[str, Mark] = {}
         self._texts: dict[str, Searchable] = {}
         self._hits: frozenset[str] | None = None
         self._above_hits: frozenset[str] = frozenset()
         self._sorting = (NAME, False)
         self.folded = True
-        self._brief = False
 
     @property
     def hierarchy(self) -> Hierarchy | None:
@@ -95,7 +97,7 @@ class HierarchyModel(QAbstractItemModel):
         if hierarchy is not self._hierarchy:
             self._texts = {}
         self._hierarchy, self.folded = hierarchy, folded
-        self._ticks, self._hits = {}, None
+        self._marks, self._hits = {}, None
         self._top = _root(hierarchy)
         self.endResetModel()
 
@@ -140,18 +142,16 @@ class HierarchyModel(QAbstractItemModel):
             item.shown = None
             todo.extend(item.children or ())
 
-    def show(self, probabilities: dict[str, float], target: ClassSet) -> None:
-        """Take other probabilities and another target. No signal is sent: all rows change, and views repaint."""
-        self._probabilities, self.target = probabilities, target
-        self._ticks = {}
+    def show(self, probabilities: dict[str, float], target: ClassSet, contrast: ClassSet) -> None:
+        """Take other probabilities and other sets. No signal is sent: all rows change, and views repaint."""
+        self._probabilities, self.target, self.contrast = probabilities, target, contrast
+        self._marks = {}
 
-    def tick_anew(self, target: ClassSet, rows: list[QModelIndex]) -> list[QModelIndex]:
-        """Take another target; returns those of some rows whose tick has changed, for views to repaint."""
-        changed = self.target ^ target
-        touched = [(row, node) for row in rows if not (node := row.internalPointer().node).classes.isdisjoint(changed)]
-        before = [self._tick(node) for _, node in touched]
-        self.target, self._ticks = target, {}
-        return [row for (row, node), tick in zip(touched, before, strict=True) if self._tick(node) is not tick]
+    def mark_anew(self, target: ClassSet, contrast: ClassSet, rows: list[QModelIndex]) -> list[QModelIndex]:
+        """Take other sets; returns those of some rows whose mark has changed, for views to repaint."""
+        before = [(row, self._mark(row.internalPointer().node)) for row in rows]
+        self.target, self.contrast, self._marks = target, contrast, {}
+        return [row for row, mark in before if self._mark(row.internalPointer().node) != mark]
 
     def search(self, text: str) -> int:
         """Show only nodes whose name, synonym, wnid, description or class index match, and what is above and below.
@@ -268,14 +268,8 @@ class HierarchyModel(QAbstractItemModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return "p" if self._brief and section == PROBABILITY else _HEADERS[section]
+            return _HEADERS[section]
         return None
-
-    def set_brief(self, brief: bool) -> None:
-        """Whether the probabilities' heading is a letter alone, for want of room."""
-        if brief != self._brief:
-            self._brief = brief
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, PROBABILITY, PROBABILITY)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():
@@ -291,13 +285,15 @@ class HierarchyModel(QAbstractItemModel):
             case Qt.ItemDataRole.DisplayRole:
                 return node.name if column == NAME else len(node.classes) if column == SIZE else None
             case Qt.ItemDataRole.CheckStateRole:
-                return self._tick(node) if column == NAME else None
+                return self._mark(node).a if column == NAME else None
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if column == SIZE else None
             case x if x == KEY_ROLE:
                 return node.key
             case x if x == PROBABILITY_ROLE:
                 return self._probabilities.get(node.key)
+            case x if x == MARK_ROLE:
+                return self._mark(node)
             case Qt.ItemDataRole.ToolTipRole:
                 return self._tool_tip(item)
             case Qt.ItemDataRole.AccessibleTextRole:
@@ -314,21 +310,16 @@ class HierarchyModel(QAbstractItemModel):
             node.name,
             len(node.classes),
             self._probabilities.get(node.key),
-            self._tick(node),
+            self._mark(node),
             item.depth,
             bool(self._shown(item)),
         )
 
-    def _tick(self, node: Node) -> Qt.CheckState:
-        tick = self._ticks.get(node.key)
-        if tick is None:
-            common = len(node.classes & self.target)
-            full = common == len(node.classes) and common
-            tick = (
-                Qt.CheckState.Checked if full else Qt.CheckState.PartiallyChecked if common else Qt.CheckState.Unchecked
-            )
-            self._ticks[node.key] = tick
-        return tick
+    def _mark(self, node: Node) -> Mark:
+        mark = self._marks.get(node.key)
+        if mark is None:
+            mark = self._marks[node.key] = mark_of(node.classes, self.target, self.contrast)
+        return mark
 
     def _tool_tip(self, item: _Item) -> str:
         assert self._hierarchy is not None

@@ -1,4 +1,4 @@
-"""The hierarchy as a tree that is clicked, ticked, searched and sorted."""
+"""The hierarchy as a tree that is clicked, searched and sorted."""
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent
@@ -7,16 +7,16 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewIt
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZE, HierarchyModel
 from calm_gui.qt.classes.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.classes.row_delegate import RowDelegate
-from calm_gui.qt.classes.row_painter import RowPainter, tick_box
+from calm_gui.qt.classes.row_painter import RowPainter, letter_areas, mark_area
 from calm_gui.session.scene import Scene
 
 __all__ = ["HierarchyView"]
 
 _EXPAND_HITS_UP_TO = 150
-_WIDTHS = ((300, 88, 8), (240, 70, 8), (0, 50, 5))
-"""From which width on, how wide the probabilities are (at last without bars), and by how much rows are indented."""
+_WIDTHS = ((240, 7), (0, 5))
+"""From which width on, by how much rows are indented."""
 
-_ARROW = 8
+_ARROW = 10
 
 
 class HierarchyView(QTreeView):
@@ -27,9 +27,9 @@ class HierarchyView(QTreeView):
     chosen : str
         A node was clicked or Return was pressed: it is the target.
     toggled : str
-        A node was ctrl-clicked, ticked, or Space was pressed.
+        A node or its mark was ctrl-clicked or clicked, or Space was pressed.
     contrasted : str
-        A node was alt-clicked, or B was pressed: it is the contrast.
+        The B that a row offers was clicked, or Ctrl+Return was pressed: it is the contrast.
     menu_wanted : str, QPoint
         The context menu of a node, at a global position.
     """
@@ -58,11 +58,11 @@ class HierarchyView(QTreeView):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(SIZE, QHeaderView.ResizeMode.Fixed)  # by contents asks every row each time
-        header.resizeSection(SIZE, self.fontMetrics().horizontalAdvance("10000") + 8)
+        header.setSectionHidden(SIZE, True)  # it stands after the name
         header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._on_menu)
+        self._on_arrow = False
         self._was_searching = False
         self._probabilities: dict[str, float] = {}
 
@@ -72,20 +72,21 @@ class HierarchyView(QTreeView):
             self.nodes.set_hierarchy(scene.hierarchy, self.nodes.folded)
             self.expandToDepth(1)
         if scene.node_probabilities is self._probabilities:
-            self._repaint_ticks(scene)
+            self._repaint_marks(scene)
             return
         self._probabilities = scene.node_probabilities
-        self.nodes.show(scene.node_probabilities, scene.target)
+        self.nodes.show(scene.node_probabilities, scene.target, scene.contrast)
         if self.nodes.sorted_by_probability:
             self.nodes.resort()
         self.viewport().update()
 
-    def _repaint_ticks(self, scene: Scene) -> None:
-        """Take another target, and paint only the rows in sight whose tick it changes."""
-        if scene.target == self.nodes.target:
+    def _repaint_marks(self, scene: Scene) -> None:
+        """Take other sets, and paint only the rows in sight whose mark they change."""
+        if (scene.target, scene.contrast) == (self.nodes.target, self.nodes.contrast):
             return
-        for index in self.nodes.tick_anew(scene.target, self._in_sight()):
-            self.viewport().update(self.visualRect(index))
+        for index in self.nodes.mark_anew(scene.target, scene.contrast, self._in_sight()):
+            row = self.visualRect(index)
+            self.viewport().update(QRect(0, row.top(), self.viewport().width(), row.height()))
 
     def _in_sight(self) -> list[QModelIndex]:
         found: list[QModelIndex] = []
@@ -130,49 +131,71 @@ class HierarchyView(QTreeView):
             )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        _, probability, indentation = next(widths for widths in _WIDTHS if self.width() >= widths[0])
-        self.header().resizeSection(PROBABILITY, probability)
-        self.nodes.set_brief(probability < 60)
+        indentation = next(indented for width, indented in _WIDTHS if self.width() >= width)
+        self.header().resizeSection(PROBABILITY, self.fontMetrics().horizontalAdvance(">0.999") + 14)
         self.setIndentation(indentation)
         super().resizeEvent(event)
 
+    def _arrow(self, index: QModelIndex | QPersistentModelIndex) -> QRect:
+        """Where a row's arrow stands, right of the marks."""
+        row = self.visualRect(index)
+        depth = self.nodes.row(index).depth
+        return QRect(mark_area(row).right() + depth * self.indentation() - 2, row.top(), _ARROW, row.height())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The arrow opens and closes its row; Qt's own place for it lies below the marks."""
+        index = self.indexAt(event.position().toPoint()).siblingAtColumn(NAME)
+        left = event.button() == Qt.MouseButton.LeftButton
+        if left and index.isValid() and self._arrow(index).adjusted(-3, 0, 2, 0).contains(event.position().toPoint()):
+            self.setExpanded(index, not self.isExpanded(index))
+            self._on_arrow = True
+            return
+        self._on_arrow = False
+        if event.button() == Qt.MouseButton.RightButton:
+            return  # the menu comes by itself, and nothing else shall
+        self.setItemsExpandable(False)
+        super().mousePressEvent(event)
+        self.setItemsExpandable(True)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        index = self.indexAt(event.position().toPoint())
+        at = event.position().toPoint()
+        index = self.indexAt(at)
         key = index.data(KEY_ROLE)
-        on_branch = key and event.position().x() < self.visualRect(index.siblingAtColumn(NAME)).left()
-        if not key or on_branch or event.button() != Qt.MouseButton.LeftButton:
+        if not key or self._on_arrow or event.button() != Qt.MouseButton.LeftButton:
+            self._on_arrow = False
             super().mouseReleaseEvent(event)
             return
-        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+        row = self.visualRect(index)
+        if letter_areas(self.header().sectionSize(NAME), row)["B"].contains(at):
             self.contrasted.emit(key)
-        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or self._on_tick_box(index, event):
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or mark_area(row).contains(at):
             self.toggled.emit(key)
         else:
             self.chosen.emit(key)
-
-    def _on_tick_box(self, index: QModelIndex, event: QMouseEvent) -> bool:
-        box = tick_box(self.visualRect(index.siblingAtColumn(NAME)))
-        return bool(box.adjusted(-2, -2, 2, 2).contains(event.position().toPoint()))
 
     def drawRow(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         """Paint a row at once."""
         row, header = self.nodes.row(index), self.header()
-        top, height = option.rect.top(), option.rect.height()
-        name, size, probability = (
-            QRect(header.sectionViewportPosition(column), top, header.sectionSize(column), height)
-            for column in (NAME, SIZE, PROBABILITY)
+        whole = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
+        name, probability = (
+            QRect(header.sectionViewportPosition(column), whole.top(), header.sectionSize(column), whole.height())
+            for column in (NAME, PROBABILITY)
         )
+        current, hovered = self.selectionModel().isSelected(index), self._under_mouse.holds(index)
+        self._rows.ground(painter, whole, row.mark.letter, current, hovered)
+        if hovered:
+            self._rows.offer(painter, whole, name.right() + 1)
+            name.setRight(letter_areas(name.right() + 1, whole)["A"].left() - 4)
+        self._rows.mark(painter, whole, row.mark)
         name.setLeft(name.left() + (row.depth + 1) * self.indentation())
-        current = self.selectionModel().isSelected(index)
-        if current or self._under_mouse.holds(index):
-            self._rows.ground(painter, QRect(0, top, self.viewport().width(), height), current)
-        arrow = QRect(name.left() - _ARROW, top, _ARROW, height)
+        arrow = QRect(
+            mark_area(whole).right() + row.depth * self.indentation() - 2, whole.top(), _ARROW, whole.height()
+        )
         if row.has_children and arrow.right() <= name.right():
             self._rows.branch(painter, arrow, self.isExpanded(index))
-        self._rows.name(painter, name, row.name, row.tick)
-        self._rows.number(painter, size.adjusted(0, 0, -3, 0), str(row.size))
+        self._rows.name(painter, name, row.name, row.size)
         self._rows.probability(painter, probability, row.probability)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

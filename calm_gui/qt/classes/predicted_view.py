@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
 from calm_gui.late import np
-from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, PROBABILITY_ROLE
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, MARK_ROLE, PROBABILITY_ROLE
 from calm_gui.qt.classes.item_view import RowUnderMouse, give_viewport
+from calm_gui.qt.classes.mark import Mark, mark_of
 from calm_gui.qt.classes.row_delegate import RowDelegate
-from calm_gui.qt.classes.row_painter import tick_box
+from calm_gui.qt.classes.row_painter import letter_areas, mark_area
 from calm_gui.session.expression import class_key
 from calm_gui.session.scene import Scene
 
@@ -35,18 +36,19 @@ class PredictedModel(QAbstractTableModel):
         self._p: Any = None
         self._order: list[int] = []
         self._text = ""
-        self._target = ClassSet()
+        self._target, self._contrast = ClassSet(), ClassSet()
 
-    def show(self, classes: ClassTable, p: Any, target: ClassSet, text: str) -> None:
-        """Show other classes, probabilities, target or search.
+    def show(self, classes: ClassTable, p: Any, target: ClassSet, contrast: ClassSet, text: str) -> None:
+        """Show other classes, probabilities, sets or search.
 
-        For another target alone no signal is sent, since views know best which rows are in sight.
+        For other sets alone no signal is sent, since views know best which rows are in sight.
         """
         if classes is self._classes and p is self._p and text == self._text:
-            self._target = target
+            self._target, self._contrast = target, contrast
             return
         self.beginResetModel()
-        self._classes, self._p, self._target, self._text = classes, p, target, text
+        self._classes, self._p, self._text = classes, p, text
+        self._target, self._contrast = target, contrast
         order = list(range(len(classes))) if p is None else [int(i) for i in np.argsort(-p, kind="stable")]
         if fold_text(text):
             hits = {info.index for info in classes.find(text)}
@@ -54,9 +56,9 @@ class PredictedModel(QAbstractTableModel):
         self._order = order
         self.endResetModel()
 
-    def is_ticked(self, row: int) -> bool:
-        """Whether the target holds a row's class."""
-        return self._order[row] in self._target
+    def mark(self, row: int) -> Mark:
+        """How a row's class stands to A and B."""
+        return mark_of(ClassSet([self._order[row]]), self._target, self._contrast)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._order)
@@ -79,6 +81,8 @@ class PredictedModel(QAbstractTableModel):
                 return info.name
             case Qt.ItemDataRole.CheckStateRole if index.column() == 0:
                 return Qt.CheckState.Checked if info.index in self._target else Qt.CheckState.Unchecked
+            case x if x == MARK_ROLE:
+                return self.mark(index.row())
             case Qt.ItemDataRole.ToolTipRole:
                 also = f"<br>also: {', '.join(info.synonyms)}" if info.synonyms else ""
                 gloss = f"<br><i>{info.gloss}</i>" if info.gloss else ""
@@ -125,10 +129,10 @@ class PredictedView(QTableView):
     def show_scene(self, scene: Scene, text: str) -> None:
         """Show a scene's classes; `text` filters them."""
         rows = self._in_sight()
-        before = [self.classes.is_ticked(row) for row in rows]
-        self.classes.show(scene.classes, scene.class_probabilities, scene.target, text)
-        for row, ticked in zip(self._in_sight(), before, strict=False):
-            if self.classes.is_ticked(row) != ticked:
+        before = [self.classes.mark(row) for row in rows]
+        self.classes.show(scene.classes, scene.class_probabilities, scene.target, scene.contrast, text)
+        for row, mark in zip(self._in_sight(), before, strict=False):
+            if self.classes.mark(row) != mark:
                 self.viewport().update(self.visualRect(self.classes.index(row, 0)))
 
     def _in_sight(self) -> range:
@@ -139,7 +143,7 @@ class PredictedView(QTableView):
         return range(max(0, first), last + 1 if last >= 0 else self.classes.rowCount())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.horizontalHeader().resizeSection(1, min(150, 2 * self.width() // 5))
+        self.horizontalHeader().resizeSection(1, self.fontMetrics().horizontalAdvance(">0.999") + 14)
         super().resizeEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -148,11 +152,11 @@ class PredictedView(QTableView):
         if not key or event.button() != Qt.MouseButton.LeftButton:
             super().mouseReleaseEvent(event)
             return
-        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+        at, area = event.position().toPoint(), self.visualRect(index.siblingAtColumn(0))
+        offered = letter_areas(area.right(), area)
+        if offered["B"].contains(at):
             self.contrasted.emit(key)
-        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or (
-            index.column() == 0 and event.position().x() <= tick_box(self.visualRect(index)).right() + 3
-        ):
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier or mark_area(area).contains(at):
             self.toggled.emit(key)
         else:
             self.chosen.emit(key)

@@ -1,4 +1,4 @@
-"""Paints the rows of the lists of classes and groups: ticks, names, probabilities.
+"""Paints the rows of the lists of classes and groups: marks, names, probabilities.
 
 Qt's own painting of an item asks the model for eight roles and goes through the style sheet for each; where a page of
 rows changes at once, as with the next picture, that takes a frame.
@@ -10,39 +10,35 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
+from calm_gui.qt.classes.mark import Mark
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.letter import draw_letter, letter_colour
 from calm_gui.render.naming import probability_text
 
-__all__ = ["RowPainter", "name_area", "tick_box"]
+__all__ = ["RowPainter", "letter_areas", "mark_area", "name_area"]
 
-_WIDEST_NUMBER = "0.0000"
-_TICK = 14
-"""Side of a tick box, with its border, in the style sheet."""
-
-_LEAST_BAR = 6
-_CURRENT_ALPHA = 45
-_TICK_LEFT = 3
-_NAME_LEFT = 23
-
-_MARKS = {
-    Qt.CheckState.Checked: ((3.7, 7.2), (6.0, 9.5), (10.4, 4.6)),
-    Qt.CheckState.PartiallyChecked: ((4.0, 7.0), (10.0, 7.0)),
-    Qt.CheckState.Unchecked: (),
-}
-"""What is drawn into a tick box: the points of a line."""
+_MARKS = 30
+"""Width at the left in which marks stand."""
 
 _MIDDLE_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _MIDDLE_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 
-def tick_box(area: QRect) -> QRect:
-    """Where the tick stands in the area of a name."""
-    return QRect(area.left() + _TICK_LEFT, area.top() + (area.height() - _TICK) // 2, _TICK, _TICK)
+def mark_area(row: QRect) -> QRect:
+    """Where the mark of a row stands: at the left of the view, however deep the row is indented."""
+    return QRect(0, row.top(), _MARKS, row.height())
 
 
 def name_area(area: QRect) -> QRect:
     """Where the text stands in the area of a name; empty where there is no room."""
-    return area.adjusted(_NAME_LEFT, 0, 0, 0)
+    return area.adjusted(_MARKS, 0, 0, 0)
+
+
+def letter_areas(right: int, row: QRect) -> dict[str, QRect]:
+    """Where the row under the mouse offers A and B, left of a place."""
+    side = min(16, row.height() - 2)
+    top = row.top() + (row.height() - side) // 2
+    return {"A": QRect(right - 2 * side - 6, top, side, side), "B": QRect(right - side - 2, top, side, side)}
 
 
 class RowPainter:
@@ -57,49 +53,56 @@ class RowPainter:
         self._view = view
         self._pictures: dict[tuple[object, ...], QPixmap] = {}
 
-    def ground(self, painter: QPainter, area: QRect, current: bool) -> None:
-        """Paint the ground of a row that is current, or under the mouse."""
-        colour = QColor(current_theme().accent if current else current_theme().hover)
+    def ground(self, painter: QPainter, area: QRect, letter: str, current: bool, hovered: bool) -> None:
+        """Paint the ground of a row that is A or B, current, or under the mouse."""
+        theme = current_theme()
+        if letter:
+            tint = letter_colour(letter)
+            tint.setAlpha(28 if theme.name == "light" else 80)
+            painter.fillRect(area, tint)
+        elif current or hovered:
+            painter.fillRect(area, QColor(theme.chosen if current else theme.hover))
         if current:
-            colour.setAlpha(_CURRENT_ALPHA)
-        painter.fillRect(area, colour)
+            painter.fillRect(QRect(area.left(), area.top(), 2, area.height()), QColor(theme.accent))
 
-    def name(self, painter: QPainter, area: QRect, text: str, tick: Qt.CheckState) -> None:
-        """Paint a tick box and a name, which ends in an ellipsis where there is no room."""
-        box = tick_box(area)
-        if box.right() > area.right():
+    def mark(self, painter: QPainter, row: QRect, mark: Mark) -> None:
+        """Paint a letter, or a ring or dot for each set that holds some or all of a row."""
+        if mark.letter or mark.a is not Qt.CheckState.Unchecked or mark.b is not Qt.CheckState.Unchecked:
+            area = mark_area(row)
+            painter.drawPixmap(area.topLeft(), self._picture(mark, area.size(), lambda p: _paint_mark(p, area, mark)))
+
+    def name(self, painter: QPainter, area: QRect, text: str, size: int) -> None:
+        """Paint a name, which ends in an ellipsis where there is no room, and how many classes a group has."""
+        place, metrics = name_area(area), painter.fontMetrics()
+        if place.width() <= 0:
             return
-        painter.drawPixmap(box.topLeft(), self._tick(tick))
-        place = name_area(area)
-        if place.width() > 0:
-            painter.setPen(QColor(current_theme().text))
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
-            painter.drawText(place, _MIDDLE_LEFT, shown)
+        theme = current_theme()
+        count = f"{size:,}" if size > 1 else ""
+        room = metrics.horizontalAdvance(count) + 6 if count else 0
+        painter.setPen(QColor(theme.text))
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width() - room)
+        painter.drawText(place, _MIDDLE_LEFT, shown)
+        if count:
+            painter.setPen(QColor(theme.muted))
+            place.setLeft(place.left() + metrics.horizontalAdvance(shown) + 6)
+            painter.drawText(place, _MIDDLE_LEFT, count)
 
-    def number(self, painter: QPainter, area: QRect, text: str) -> None:
-        """Paint a number at the right."""
-        painter.setPen(QColor(current_theme().text))
-        painter.drawText(area, _MIDDLE_RIGHT, text)
+    def offer(self, painter: QPainter, row: QRect, right: int) -> None:
+        """Paint the letters that the row under the mouse offers."""
+        for letter, square in letter_areas(right, row).items():
+            draw_letter(painter, square, letter, filled=False)
 
     def probability(self, painter: QPainter, area: QRect, p: float | None) -> None:
-        """Paint a probability as a bar with its number beside it, or as the number where there is no more room."""
+        """Paint a probability over a bar."""
         if p is None:
             return
         theme = current_theme()
-        width = painter.fontMetrics().horizontalAdvance(_WIDEST_NUMBER)
-        place = QRectF(area).adjusted(2, 0, -6, 0)
-        bar = QRectF(place.left(), place.center().y() - 4, max(0.0, place.width() - width - 6), 8)
-        if bar.width() > _LEAST_BAR:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.bar))
-            painter.drawRoundedRect(bar, 3, 3)
-            if p > 0:
-                painter.setBrush(QColor(theme.accent))
-                painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(2.0, bar.width() * min(p, 1.0)), 8), 3, 3)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        place = area.adjusted(2, 1, -4, -1)
+        painter.fillRect(
+            QRectF(place.left(), place.top(), max(1.0, place.width() * min(p, 1.0)), place.height()), QColor(theme.bar)
+        )
         painter.setPen(QColor(theme.text))
-        painter.drawText(place, _MIDDLE_RIGHT, probability_text(p))
+        painter.drawText(place.adjusted(0, 0, -2, 0), _MIDDLE_RIGHT, probability_text(p))
 
     def branch(self, painter: QPainter, area: QRect, is_open: bool) -> None:
         """Paint the arrow of a row with rows below."""
@@ -107,10 +110,7 @@ class RowPainter:
         arrow = self._picture(("arrow", is_open), size, lambda p: _paint_arrow(p, size, is_open))
         painter.drawPixmap(area.topLeft(), arrow)
 
-    def _tick(self, tick: Qt.CheckState) -> QPixmap:
-        return self._picture(("tick", tick), QSize(_TICK, _TICK), lambda p: _paint_tick(p, tick))
-
-    def _picture(self, what: tuple[object, ...], size: QSize, paint: Callable[[QPainter], None]) -> QPixmap:
+    def _picture(self, what: object, size: QSize, paint: Callable[[QPainter], None]) -> QPixmap:
         """A small part of a row; kept, since lines take longer to draw than a picture."""
         ratio = self._view.devicePixelRatioF()
         key = (what, size.toTuple(), ratio, current_theme().name)
@@ -130,19 +130,18 @@ def _pen(colour: str, width: float) -> QPen:
     return QPen(QColor(colour), width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
 
 
-def _paint_tick(painter: QPainter, tick: Qt.CheckState) -> None:
-    """A tick box, as the style sheet draws those of check boxes."""
-    theme = current_theme()
-    fill, border = {
-        Qt.CheckState.Checked: (theme.fill, theme.fill),
-        Qt.CheckState.PartiallyChecked: (theme.muted, theme.muted),
-        Qt.CheckState.Unchecked: (theme.field, theme.muted),
-    }[tick]
-    painter.setPen(_pen(border, 1))
-    painter.setBrush(QColor(fill))
-    painter.drawRoundedRect(QRectF(0.5, 0.5, _TICK - 1, _TICK - 1), 2.5, 2.5)
-    painter.setPen(_pen("#ffffff", 1.6))
-    painter.drawPolyline([QPointF(x, y) for x, y in _MARKS[tick]])
+def _paint_mark(painter: QPainter, area: QRect, mark: Mark) -> None:
+    """A letter, or rings for groups that hold a set and dots for what a set holds."""
+    middle = area.height() / 2
+    if mark.letter:
+        side = min(16, area.height() - 2)
+        draw_letter(painter, QRect((area.width() - side) // 2, (area.height() - side) // 2, side, side), mark.letter)
+        return
+    for state, letter, x in ((mark.a, "A", area.width() / 2 - 5), (mark.b, "B", area.width() / 2 + 5)):
+        if state is not Qt.CheckState.Unchecked:
+            painter.setPen(QPen(letter_colour(letter), 1.4))
+            painter.setBrush(letter_colour(letter) if state is Qt.CheckState.Checked else Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(QPointF(x, middle), 3, 3)
 
 
 def _paint_arrow(painter: QPainter, size: QSize, is_open: bool) -> None:

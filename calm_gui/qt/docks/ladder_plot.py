@@ -1,4 +1,4 @@
-"""Area and mass against the steps of the hierarchy strip."""
+"""Spread and probability against the steps of the ladder."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
@@ -7,16 +7,16 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.scene import StripStep
 
-__all__ = ["StripPlot"]
+__all__ = ["LadderPlot"]
 
 
-class StripPlot(QWidget):
-    """Two lines: p(node|x), and the share of the picture that holds 90 % of the node's mass."""
+class LadderPlot(QWidget):
+    """Two lines: the group's p, and the share of the picture that holds 90 % of its map."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._steps: tuple[StripStep, ...] = ()
-        self.setAccessibleName("p and area against the steps of the hierarchy")
+        self.setAccessibleName("p and spread against the steps of the ladder")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(96)
 
@@ -35,7 +35,7 @@ class StripPlot(QWidget):
         if len(self._steps) < 2:
             return
         metrics = painter.fontMetrics()
-        area = QRectF(34, 6, self.width() - 120, self.height() - 12 - metrics.height())
+        area = QRectF(34, 6, self.width() - 90, self.height() - 12 - metrics.height())
         painter.setPen(QColor(theme.border))
         for share in (0.0, 0.5, 1.0):
             y = area.bottom() - share * area.height()
@@ -47,8 +47,8 @@ class StripPlot(QWidget):
             )
         step = area.width() / (len(self._steps) - 1)
         for values, colour, name, row in (
-            ([s.probability for s in self._steps], theme.accent, "p(node|x)", 0),
-            ([s.area for s in self._steps], theme.target, "area", 1),
+            ([s.probability for s in self._steps], theme.accent, "p", 0),
+            ([s.area for s in self._steps], theme.muted, "spread", 1),
         ):
             points = [QPointF(area.left() + i * step, area.bottom() - v * area.height()) for i, v in enumerate(values)]
             painter.setPen(QPen(QColor(colour), 2))
