@@ -57,6 +57,8 @@ class Hub(QObject):
         A short message for the status bar, such as that something was copied.
     keep_wanted
         A shall be kept under a name.
+    pictures_wanted : object
+        The film strip shall show these open pictures only (their keys), or all (None).
     enlarge_wanted
         The active pane shall be shown alone, or all again.
     """
@@ -71,6 +73,7 @@ class Hub(QObject):
     said = Signal(str)
     keep_wanted = Signal()
     enlarge_wanted = Signal()
+    pictures_wanted = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -96,7 +96,7 @@ QWidget#menuRow {{ background: {window}; }}
 QWidget#questionBar {{ background: {panel}; border-top: 1px solid {border}; border-bottom: 1px solid {border}; }}
 QPushButton#segment {{ border-radius: 0; border-right-width: 0; padding: 2px 12px; background: {field}; }}
 QPushButton#segment:first {{ border-top-left-radius: 4px; }}
-QPushButton#segment:checked {{ background: {fill}; color: {accent_text}; border-color: {fill}; font-weight: 600; }}
+QPushButton#segment:checked {{ background: {fill}; color: #ffffff; border-color: {fill}; }}
 QPushButton#segment:disabled {{ color: {muted}; background: {window}; }}
 QPushButton#segment:hover:!checked {{ background: {hover}; }}
 QPushButton#segment[last="true"] {{ border-right-width: 1px; }}

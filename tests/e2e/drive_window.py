@@ -41,7 +41,7 @@ def find(view, key: str) -> QModelIndex:
 
 
 def click_node(window, text: str, key: str, modifier=Qt.KeyboardModifier.NoModifier) -> None:
-    field, tree = window.classes.search, window.classes.tree
+    field, tree = window.panel("classes").search, window.panel("classes").tree
     field.clear()
     QTest.keyClicks(field, text)
     pause(0.2)

@@ -62,8 +62,8 @@ def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     workspace.truth = GroundTruth()
     workspace._changed()
     shared_window.messages.hide()
-    shared_window.classes.search.clear()
-    shared_window.classes.apply_search()
+    shared_window.panel("classes").search.clear()
+    shared_window.panel("classes").apply_search()
     workspace.open_pictures([sample_pictures()[0]])
     settle()
     return shared_window

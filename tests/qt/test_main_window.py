@@ -292,17 +292,18 @@ def test_dropped_files_open(window: MainWindow, settle: object) -> None:
     )
     settle()
     assert window.workspace.state.picture == str(sample_pictures()[1])
-    assert window.film.list.count() == 2
+    assert window.panel("pictures").list.count() == 2
 
 
 def test_search_field_filters_both_views(window: MainWindow) -> None:
-    QTest.keyClicks(window.classes.search, "crane")
-    window.classes.apply_search()
+    QTest.keyClicks(window.panel("classes").search, "crane")
+    window.panel("classes").apply_search()
     names = [
-        window.classes.predicted.classes.index(r, 0).data() for r in range(window.classes.predicted.classes.rowCount())
+        window.panel("classes").predicted.classes.index(r, 0).data()
+        for r in range(window.panel("classes").predicted.classes.rowCount())
     ]
     assert names.count("crane") == 2
-    assert window.classes.tree.nodes.rowCount() == 1
+    assert window.panel("classes").tree.nodes.rowCount() == 1
 
 
 @pytest.mark.parametrize("what", ["panes", "single", "pair", "figure 1", "winner", "strip", "regions"])

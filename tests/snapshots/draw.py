@@ -31,11 +31,11 @@ def settle(window: MainWindow) -> None:
 def parts(window: MainWindow) -> dict[str, QWidget]:
     """Widgets of the window as it stands, by the names of their snapshots."""
     return {
-        "tree": window.classes.tree,
-        "target": window.classes.target,
-        "strip": window.strip,
+        "tree": window.panel("classes").tree,
+        "target": window.panel("classes").target,
+        "strip": window.panel("ladder"),
         "ledger": window.ledger,
-        "view": window.view,
+        "view": window.panel("view"),
         "attribution": window.panes.panes[0],
         "counterfactual": window.panes.panes[1],
     }
@@ -66,7 +66,7 @@ def draw(folder: Path) -> None:
     apply_theme(DARK)
     window.hub.scene_changed.emit(window.hub.scene)
     settle(window)
-    window.view.grab().save(str(folder / "view-dark.png"))
+    window.panel("view").grab().save(str(folder / "view-dark.png"))
     window.close()
 
 

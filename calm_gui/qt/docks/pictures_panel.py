@@ -1,18 +1,20 @@
 """The open pictures as a row of thumbnails, with a filter and marks of right and wrong."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QIcon, QImageReader, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImageReader, QKeyEvent, QMouseEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QApplication,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
     QListWidget,
     QListWidgetItem,
-    QVBoxLayout,
+    QPushButton,
     QWidget,
 )
 
@@ -20,11 +22,15 @@ from calm_gui.core.classes import fold_text
 from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.measure import scaled
 from calm_gui.session.scene import Scene
 
 __all__ = ["PICTURES", "PicturesPanel"]
 
-_SIDE = 56
+_SIDE = 46
+_ACROSS = 62
+"""Sides of a thumbnail, and its place with the caption."""
+
 _MOST_PIXELS = 24_000_000
 """Larger pictures get no thumbnail, unless they're JPEG, which is decoded at a fraction of its size."""
 
@@ -43,11 +49,24 @@ class _Thumbnails(QListWidget):
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setMovement(QListView.Movement.Static)
         self.setIconSize(QSize(_SIDE, _SIDE))
-        self.setGridSize(QSize(_SIDE + 8, _SIDE + 8))
-        self.setFixedHeight(_SIDE + 20)
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setSpacing(0)
+        self.fit_text()
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUniformItemSizes(True)
+
+    def fit_text(self) -> None:
+        """Take the sizes that the letters ask for."""
+        font = QApplication.font()
+        font.setPointSizeF(max(7.0, font.pointSizeF() - 1.5))
+        self.setFont(font)
+        self.setGridSize(QSize(max(_ACROSS, scaled(self, _ACROSS)), _SIDE + self.fontMetrics().height() + 4))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:  # another button chooses nothing
+            super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         by = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
@@ -70,7 +89,6 @@ class PicturesPanel(DockPanel):
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("film")
         self._hub = hub
         self._workspace = hub.workspace
         self._pictures: tuple[str, ...] = ()
@@ -78,28 +96,30 @@ class PicturesPanel(DockPanel):
         self._plain: dict[int, QPixmap] = {}
         self._marks: dict[int, bool | None] = {}
         self._known: object = None
+        self._only: frozenset[str] | None = None
         self.list = _Thumbnails(hub)
         self.list.clicked.connect(self._on_click)
         self.filter = QLineEdit()
-        self.filter.setPlaceholderText("file or predicted class")
+        self.filter.setPlaceholderText("Name or predicted class")
         self.filter.setAccessibleName("Filter pictures by file name or predicted class")
-        self.filter.setToolTip("Filter by file name or predicted class; View > Predict all finds the classes")
+        self.filter.setToolTip(
+            "Filter by file name, or by predicted class and the groups it is in; View > Predict all finds the classes"
+        )
         self.filter.setClearButtonEnabled(True)
-        self.filter.setFixedWidth(150)
+        self.filter.setFixedWidth(scaled(self, 190))
         self.filter.textChanged.connect(lambda _: self._apply_filter())
         self.found = QLabel()
         self.found.setObjectName("muted")
         self.found.hide()
-        row = QHBoxLayout()
+        self.everything = QPushButton("Show all")
+        self.everything.setObjectName("flat")
+        self.everything.clicked.connect(lambda: self.show_only(None))
+        self.everything.hide()
+        self.tools = (self.found, self.everything, self.filter)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 0)
         row.addWidget(self.list, 1)
-        side = QVBoxLayout()
-        side.addStretch(1)
-        side.addWidget(self.filter)
-        side.addWidget(self.found)
-        side.addStretch(1)
-        row.addLayout(side)
-        row.setContentsMargins(6, 3, 6, 0)
-        self.setLayout(row)
+        hub.pictures_wanted.connect(self.show_only)
         self._timer = QTimer(self)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._make_one)
@@ -118,6 +138,12 @@ class PicturesPanel(DockPanel):
             self.list.setCurrentRow(scene.state.current)
         self._mark(scene)
 
+    def show_only(self, pictures: Collection[str] | None) -> None:
+        """Show only some of the open pictures; None shows all. What is open stays open."""
+        self._only = None if pictures is None else frozenset(pictures)
+        self.everything.setVisible(self._only is not None)
+        self._apply_filter()
+
     def _fill(self, pictures: tuple[str, ...]) -> None:
         self._pictures = pictures
         self._plain, self._marks = {}, {}
@@ -125,7 +151,7 @@ class PicturesPanel(DockPanel):
         blank = QPixmap(_SIDE, _SIDE)
         blank.fill(QColor(current_theme().bar))
         for path in pictures:
-            item = QListWidgetItem(QIcon(blank), "")
+            item = QListWidgetItem(QIcon(blank), Path(path).stem)
             item.setToolTip(path)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, Path(path).name)
             self.list.addItem(item)
@@ -173,18 +199,25 @@ class PicturesPanel(DockPanel):
         item.setIcon(QIcon(marked))
 
     def _apply_filter(self) -> None:
-        needle = fold_text(self.filter.text())
-        scene = self._hub.scene
+        needle, scene = fold_text(self.filter.text()), self._hub.scene
         for row, picture in enumerate(self._pictures):
-            words = Path(picture).name
-            if predicted := self._workspace.predictions.get((picture, scene.state.selection.checkpoint)):
-                words += " " + scene.classes[predicted[0]].name
-            hidden = bool(needle) and needle not in fold_text(words)
+            left_out = self._only is not None and picture not in self._only
+            hidden = left_out or (bool(needle) and needle not in fold_text(self._words(picture, scene)))
             if self.list.isRowHidden(row) != hidden:
                 self.list.setRowHidden(row, hidden)
         shown = sum(not self.list.isRowHidden(row) for row in range(len(self._pictures)))
         self.found.setText(f"{shown} of {len(self._pictures)} pictures" if shown else "no picture matches")
-        self.found.setVisible(bool(needle))
+        self.found.setVisible(bool(needle) or self._only is not None)
+
+    def _words(self, picture: str, scene: Scene) -> str:
+        """What the filter looks through: the file's name, the predicted class and the groups that hold it."""
+        words = [Path(picture).name]
+        if predicted := self._workspace.predictions.get((picture, scene.state.selection.checkpoint)):
+            info, hierarchy = scene.classes[predicted[0]], scene.hierarchy
+            words += [info.name, *info.synonyms]
+            if hierarchy is not None and (key := hierarchy.by_class.get(info.index)):
+                words += [hierarchy[above].name for above in hierarchy.ancestors(key)]
+        return "\n".join(words)
 
     def _on_click(self, index: QModelIndex) -> None:
         self._workspace.show_picture(index.row())

@@ -2,13 +2,15 @@
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from calm_gui.core.readings import CAM, READINGS, Reading
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.widgets.calm_fields import CalmComboBox
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.segments import Segments
 from calm_gui.qt.window.set_field import SetField
 from calm_gui.session.scene import Scene
 
@@ -46,27 +48,12 @@ class QuestionBar(QWidget):
         self.contrast = SetField(hub, "contrast")
         self.swap = IconButton("swap", "Exchange A and B (Ctrl+E)")
         self.swap.clicked.connect(hub.workspace.swap)
-        self.readings = QButtonGroup(self)
-        self.buttons: dict[str, QPushButton] = {}
-        self._segments = QWidget()
-        self._segments.setObjectName("segments")
-        segments = QHBoxLayout(self._segments)
-        segments.setContentsMargins(0, 0, 0, 0)
-        segments.setSpacing(0)
-        self.combo = QComboBox()
+        self.segments = Segments("Shown as", {key: reading.label for key, reading in READINGS.items()})
+        self.segments.chosen.connect(lambda key: self.reading_chosen.emit(READINGS[key]))
+        self.buttons = self.segments.buttons
+        self.combo = CalmComboBox()
         self.combo.setAccessibleName("Shown as")
-        self.combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        for reading in READINGS.values():
-            button = QPushButton(reading.label)
-            button.setObjectName("segment")
-            button.setCheckable(True)
-            button.setAutoDefault(False)
-            button.setAccessibleName(f"Shown as {reading.title}")
-            button.clicked.connect(lambda _=False, r=reading: self.reading_chosen.emit(r))
-            self.readings.addButton(button)
-            self.buttons[reading.key] = button
-            segments.addWidget(button)
-            self.combo.addItem(reading.label, reading.key)
+        self.combo.setSizeAdjustPolicy(CalmComboBox.SizeAdjustPolicy.AdjustToContents)
         self.combo.activated.connect(lambda _: self.reading_chosen.emit(READINGS[self.combo.currentData()]))
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 0, 8, 0)
@@ -74,7 +61,7 @@ class QuestionBar(QWidget):
         for widget in (self._words[0], self.target, self.swap, self._words[1], self.contrast):
             row.addWidget(widget)
         row.addStretch(1)
-        for widget in (self._words[2], self._segments, self.combo):
+        for widget in (self._words[2], self.segments, self.combo):
             row.addWidget(widget)
         self._told: object = None
         self._fit = -1
@@ -94,12 +81,10 @@ class QuestionBar(QWidget):
         self._told = (shows, type(explanation), scene.hierarchy)
         refusals = {key: reading.refusal(explanation) if explanation else "" for key, reading in READINGS.items()}
         self._offer(refusals, shows.key if isinstance(shows, Reading) else "")
-        self.readings.setExclusive(False)  # a method is none of them
+        self.segments.show_choice(shows.key if isinstance(shows, Reading) else None)
         for key, button in self.buttons.items():
-            button.setChecked(isinstance(shows, Reading) and key == shows.key)
-            button.setEnabled(not refusals[key])
-            button.setToolTip(refusals[key] or READINGS[key].meaning)
-        self.readings.setExclusive(True)
+            button.setEnabled(not refusals[str(key)])
+            button.setToolTip(refusals[str(key)] or READINGS[str(key)].meaning)
 
     def _offer(self, refusals: dict[str, str], current: str) -> None:
         """List the readings: those that can't be answered are greyed with the reason; CAM stands in CALM's place."""
@@ -112,6 +97,9 @@ class QuestionBar(QWidget):
                     self.combo.addItem(READINGS[key].label, key)
                 for key, button in self.buttons.items():
                     button.setVisible(key in offered)
+                    button.setProperty("last", key == offered[-1])
+                    button.style().unpolish(button)
+                    button.style().polish(button)
                 self._fit = -1
                 self._fit_width()
             model = self.combo.model()
@@ -127,8 +115,9 @@ class QuestionBar(QWidget):
         """Take the heights that the letters ask for."""
         self.setFixedHeight(max(scaled(self, 40), self.fontMetrics().height() + 20))
         inside = max(scaled(self, 28), self.fontMetrics().height() + 8)
-        for widget in (self.combo, *self.buttons.values()):
-            widget.setFixedHeight(inside)
+        self.combo.setFixedHeight(inside)
+        for button in self.buttons.values():
+            button.setFixedHeight(inside)
         self._fit = -1
         self._fit_width()
 
@@ -155,7 +144,7 @@ class QuestionBar(QWidget):
             for label, word in zip(self._words, _WORDS[fit], strict=True):
                 label.setText(word)
                 label.setVisible(bool(word))
-            self._segments.setVisible(fit == 0)
+            self.segments.setVisible(fit == 0)
             self.combo.setVisible(fit > 0)
         room = width - (self._needed(fit) - 2 * scaled(self, 213))
         field = min(scaled(self, 213), max(scaled(self, 120), room // 2))
