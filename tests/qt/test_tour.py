@@ -21,7 +21,6 @@ from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
-from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
@@ -441,16 +440,6 @@ def test_a_session_without_its_checkpoint_tells_what_it_was(window: MainWindow, 
     assert window.workspace.state == before
     told = window.messages.text.text()
     assert "gone.safetensors" in told and f"sum {window.hub.scene.active.shown.sum:.3f}" in told
-
-
-def test_autosave_keeps_the_session_and_removes_it_at_the_end(window: MainWindow, tmp_path: Path) -> None:
-    autosave = Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json")
-    assert autosave.start() is False
-    window.workspace.set_target(Expression.of(DOG))
-    autosave.save()
-    assert Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json").start() is True
-    autosave.finish()
-    assert not (tmp_path / "deep" / "autosave.calm.json").exists()
 
 
 def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
