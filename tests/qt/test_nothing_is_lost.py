@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
+from calm_gui.qt.window.main_window import MainWindow
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
