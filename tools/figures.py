@@ -17,12 +17,12 @@ from calm_gui.api import sample_pictures
 from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.app import build_window, make_application
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import Threshold
@@ -71,8 +71,8 @@ def main_view(window: MainWindow) -> None:
 
 
 def search(window: MainWindow) -> None:
-    window.classes.search.setText("crane")
-    window.classes.apply_search()
+    window.panel("classes").search.setText("crane")
+    window.panel("classes").apply_search()
 
 
 def sets(window: MainWindow) -> None:
@@ -102,7 +102,7 @@ def threshold(window: MainWindow) -> None:
 def region(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.add_region("box", ((60, 90), (150, 210)))
-    window.side.setCurrentWidget(window.regions)
+    window.docks.open("regions")
 
 
 def logarithmic(window: MainWindow) -> None:
@@ -126,8 +126,8 @@ def methods(window: MainWindow) -> None:
 
 def plot(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
-    window.strip._plotted.setChecked(True)
-    window.strip._own.setChecked(True)
+    window.panel("ladder")._plotted.setChecked(True)
+    window.panel("ladder")._own.setChecked(True)
 
 
 SCENES: dict[str, Callable[[MainWindow], None]] = {

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 import calm_gui
 from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
 
@@ -41,7 +41,7 @@ def find(view, key: str) -> QModelIndex:
 
 
 def click_node(window, text: str, key: str, modifier=Qt.KeyboardModifier.NoModifier) -> None:
-    field, tree = window.classes.search, window.classes.tree
+    field, tree = window.panel("classes").search, window.panel("classes").tree
     field.clear()
     QTest.keyClicks(field, text)
     pause(0.2)

@@ -10,10 +10,10 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
-from calm_gui.qt.hierarchy_view import HierarchyView
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.row_painter import name_area, tick_box
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
+from calm_gui.qt.classes.hierarchy_view import HierarchyView
+from calm_gui.qt.classes.row_painter import name_area, tick_box
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from tests.qt.painted import Painted
 
@@ -92,7 +92,7 @@ def test_folding_hides_repeated_class_sets_and_loses_none(hierarchy: Hierarchy) 
 def test_ticks_are_derived_from_the_set(window: MainWindow, hierarchy: Hierarchy) -> None:
     window.workspace.toggle(DOG)
     target = window.hub.scene.target
-    model = window.classes.tree.nodes
+    model = window.panel("classes").tree.nodes
     for index in everything(model):
         node = hierarchy[index.data(KEY_ROLE)]
         common = node.classes & target
@@ -142,13 +142,13 @@ def test_unticking_takes_all_of_a_node_whatever_else_holds_it(window: MainWindow
 def test_probabilities_are_those_of_the_class_sets(window: MainWindow, hierarchy: Hierarchy) -> None:
     p = window.hub.scene.class_probabilities
     assert p is not None
-    for index in everything(window.classes.tree.nodes)[:400]:
+    for index in everything(window.panel("classes").tree.nodes)[:400]:
         node = hierarchy[index.data(KEY_ROLE)]
         assert index.data(PROBABILITY_ROLE) == pytest.approx(p[node.classes.indices].sum(), rel=1e-9)
 
 
 def test_click_ctrl_click_alt_click(window: MainWindow, hierarchy: Hierarchy) -> None:
-    tree = window.classes.tree
+    tree = window.panel("classes").tree
     tree.reveal(AFGHAN)
     click(tree, CANINE)
     assert window.hub.scene.target == hierarchy[CANINE].classes
@@ -159,7 +159,7 @@ def test_click_ctrl_click_alt_click(window: MainWindow, hierarchy: Hierarchy) ->
 
 
 def test_keys_choose_and_tick(window: MainWindow, hierarchy: Hierarchy) -> None:
-    tree = window.classes.tree
+    tree = window.panel("classes").tree
     tree.reveal(CANINE)
     QTest.keyClick(tree, Qt.Key.Key_Return)
     assert window.hub.scene.target == hierarchy[CANINE].classes
@@ -220,7 +220,7 @@ def test_search_for_nothing_known_shows_nothing(hierarchy: Hierarchy) -> None:
     [(NAME, Qt.ItemDataRole.DisplayRole), (SIZE, Qt.ItemDataRole.DisplayRole), (PROBABILITY, PROBABILITY_ROLE)],
 )
 def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, column: int, role: int) -> None:
-    tree = window.classes.tree
+    tree = window.panel("classes").tree
     tree.reveal(AFGHAN)
     tree.sortByColumn(column, Qt.SortOrder.DescendingOrder)
     assert tree.currentIndex().data(KEY_ROLE) == AFGHAN
@@ -233,7 +233,7 @@ def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, colu
 
 
 def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(window: MainWindow) -> None:
-    view = window.classes.tree
+    view = window.panel("classes").tree
     QTest.mouseMove(window.ledger)
     view.reveal(AFGHAN)
     current = view.currentIndex()
@@ -259,8 +259,8 @@ def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(w
 
 
 def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -> None:
-    view = window.classes.predicted
-    window.classes.tabs.setCurrentWidget(view)
+    view = window.panel("classes").predicted
+    window.panel("classes").show_page(view)
     QTest.mouseMove(window.ledger)
     QTest.qWait(50)
 
@@ -273,11 +273,11 @@ def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -
     assert ground(5) != plain == ground(6)
     QTest.mouseMove(window.ledger)
     assert ground(5) == plain
-    window.classes.tabs.setCurrentWidget(window.classes.tree)
+    window.panel("classes").show_page(window.panel("classes").tree)
 
 
 def test_the_narrowest_window_shows_names_of_deep_rows_and_whole_numbers(window: MainWindow) -> None:
-    view = window.classes.tree
+    view = window.panel("classes").tree
     window.resize(740, 560)
     view.reveal(AFGHAN)
     QApplication.processEvents()
@@ -295,7 +295,7 @@ def test_the_narrowest_window_shows_names_of_deep_rows_and_whole_numbers(window:
 
 
 def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> None:
-    view = window.classes.tree
+    view = window.panel("classes").tree
     view.set_folded(False)
     view.reveal("n02095889")  # Sealyham terrier, eighteen steps below the root
     window.resize(740, 700)
@@ -314,8 +314,8 @@ def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> N
 
 
 def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
-    view = window.classes.predicted
-    window.classes.tabs.setCurrentWidget(view)
+    view = window.panel("classes").predicted
+    window.panel("classes").show_page(view)
     first, other, second = (view.model().index(row, NAME) for row in range(3))
     window.workspace.set_target(Expression.of(first.data(KEY_ROLE)))
     QTest.qWait(50)  # the list, which has just come into sight, is painted whole
@@ -326,4 +326,4 @@ def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window:
     assert seen == [True, False, True]
     ticks = [index.data(Qt.ItemDataRole.CheckStateRole) for index in (first, second)]
     assert ticks == [Qt.CheckState.Unchecked, Qt.CheckState.Checked]
-    window.classes.tabs.setCurrentWidget(window.classes.tree)
+    window.panel("classes").show_page(window.panel("classes").tree)

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.colour_bar import ColourBar
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.pane_grid import titles_of_panes
-from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.qt.panes.colour_bar import ColourBar
+from calm_gui.qt.panes.pane_grid import titles_of_panes
+from calm_gui.qt.panes.pane_header import PaneHeader
 from calm_gui.qt.region_panel import RegionPanel
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
@@ -107,19 +107,19 @@ def test_titles_of_six_panes_in_a_small_window_tell_them_apart(own_window: MainW
 
 
 def test_the_view_panel_fits_its_tab_however_the_threshold_is_told(window: MainWindow) -> None:
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
     for reading in ("attribution", "counterfactual", "winner", "saliency"):
         window.workspace.change_pane(0, shows=shows_from_text(reading))
         for kind in ("none", "mass", "min-max", "value"):
             for relative in (False, True):
                 window.workspace.update_view(threshold=Threshold(kind, 0.004), relative=relative)  # type: ignore[arg-type]
                 QApplication.processEvents()
-                assert window.view.widget().minimumSizeHint().width() <= 150
-                assert window.view.widget().width() == window.view.viewport().width()
+                assert window.panel("view").widget().minimumSizeHint().width() <= 150
+                assert window.panel("view").widget().width() == window.panel("view").viewport().width()
 
 
 def test_a_threshold_by_value_is_told_and_taken_in_the_unit_of_the_colour_bar(window: MainWindow) -> None:
-    level, workspace = window.view.level, window.workspace
+    level, workspace = window.panel("view").level, window.workspace
     workspace.update_view(threshold=Threshold("value", 0.00788), relative=False)
     assert level.value() == pytest.approx(0.00788) and level.suffix() == " per cell"
     workspace.update_view(relative=True)
@@ -135,7 +135,7 @@ def test_a_threshold_by_value_is_told_and_taken_in_the_unit_of_the_colour_bar(wi
 def test_no_reading_is_checked_while_a_pane_shows_another_method(
     window: MainWindow, settle: Callable[[], None]
 ) -> None:
-    view = window.view
+    view = window.panel("view")
     window.workspace.change_pane(0, shows=shows_from_text("method:gradient"))
     settle()
     assert view.readings.checkedButton() is None
@@ -149,20 +149,20 @@ def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callab
     qtbot.waitUntil(lambda: "demo-cam" in window.workspace.state.selection.checkpoint, timeout=60_000)
     settle()
     window.workspace.change_pane(0, shows=shows_from_text("saliency"))
-    assert "score" in window.view.meaning.text() and "no probability" in window.view.meaning.text()
-    assert window.view.readings.checkedButton() is window.view.reading_buttons["cam"]
-    greyed = window.view.reading_buttons["saliency"]
+    assert "score" in window.panel("view").meaning.text() and "no probability" in window.panel("view").meaning.text()
+    assert window.panel("view").readings.checkedButton() is window.panel("view").reading_buttons["cam"]
+    greyed = window.panel("view").reading_buttons["saliency"]
     assert not greyed.isEnabled() and "no p(y,z|x)" in greyed.toolTip()
-    assert not window.view.unit.isVisible()
+    assert not window.panel("view").unit.isVisible()
     window.workspace.add_region("box", [(10, 10), (150, 150)])
-    assert "CAM" in window.regions.numbers.text() and window.regions.table.rows.rowCount() == 0
+    assert "CAM" in window.panel("regions").numbers.text() and window.panel("regions").table.rows.rowCount() == 0
     assert sum(RegionPanel(window.hub).table.columnWidth(column) for column in (1, 2, 3)) < 160
 
 
 def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
-    groups = window.view.legend.groups
+    groups = window.panel("view").legend.groups
     QApplication.processEvents()
     first = groups.item(0)
     before = groups.grab().toImage()
@@ -179,9 +179,9 @@ def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None
 
 @pytest.mark.parametrize("size", [(1440, 900), (900, 600), (740, 560)])
 def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[int, int]) -> None:
-    window.side.setCurrentIndex(1)
+    window.docks.open("regions")
     window.workspace.add_region("box", [(50, 50), (200, 200)])
-    table = window.regions.table
+    table = window.panel("regions").table
     window.resize(*size)
     QApplication.processEvents()
     assert table.horizontalScrollBar().maximum() == 0 and table.columnWidth(0) >= 30
@@ -190,7 +190,7 @@ def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[
         needed = max(table.fontMetrics().horizontalAdvance(text) for text in texts)
         assert table.columnWidth(column) >= needed + 6
     window.resize(1280, 820)
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
 
 
 def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: QtBot) -> None:
@@ -205,22 +205,22 @@ def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: Qt
 
 
 def test_ctrl_c_copies_the_table_that_has_the_keyboard(window: MainWindow, qtbot: QtBot) -> None:
-    window.side.setCurrentIndex(1)
+    window.docks.open("regions")
     window.workspace.add_region("box", [(50, 50), (200, 200)])
     window.activateWindow()
-    table = window.regions.table
+    table = window.panel("regions").table
     table.setFocus()
     QGuiApplication.clipboard().setText("before")
     QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     text = QGuiApplication.clipboard().text()
     assert text.startswith("class\t") and len(text.splitlines()) == 1 + len(window.hub.scene.classes)
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
 
 
 def test_a_renamed_region_stays_chosen_and_names_stay_apart(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = window.regions
+    panel = window.panel("regions")
     for corner in (10, 40, 70):
         window.workspace.add_region("box", [(corner, corner), (corner + 90, corner + 90)])
     rename, forget = panel._buttons
@@ -256,7 +256,7 @@ def test_the_smallest_window_cuts_neither_sets_nor_their_probabilities(own_windo
     own_window.resize(300, 300)
     QApplication.processEvents()
     assert own_window.width() >= 720
-    row = own_window.classes.contrast
+    row = own_window.panel("classes").contrast
     caption, p = row.findChild(QLabel), row._probability
     chip = row.chips[0]
     assert caption.width() >= caption.sizeHint().width() and p.width() >= p.sizeHint().width()
@@ -267,7 +267,7 @@ def test_the_smallest_window_cuts_neither_sets_nor_their_probabilities(own_windo
 def test_chips_say_their_role_and_follow_the_search_field(window: MainWindow) -> None:
     window.workspace.set_target(Expression.of("n02084071"))
     window.workspace.set_contrast(Expression.of("n02123045"))
-    seen, widget = [], window.classes.search
+    seen, widget = [], window.panel("classes").search
     while len(seen) < 2:
         widget = widget.nextInFocusChain()
         if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:

@@ -14,11 +14,11 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import KEY_ROLE
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, Term
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
@@ -83,7 +83,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule()
         def next_pane(self) -> None:
-            window.next_pane()
+            window.pane_actions.next_pane()
 
         @rule(by=st.sampled_from((-1, 1)))
         def step(self, by: int) -> None:
@@ -122,12 +122,12 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule(factor=st.floats(0.3, 4))
         def zoom(self, factor: float) -> None:
-            window.zoom(factor)
+            window.pane_actions.zoom(factor)
 
         @rule(text=st.sampled_from(("", "dog", "crane", "zzz", "7", "n020")))
         def search(self, text: str) -> None:
-            window.classes.search.setText(text)
-            window.classes.apply_search()
+            window.panel("classes").search.setText(text)
+            window.panel("classes").apply_search()
 
         @rule()
         def undo(self) -> None:
@@ -180,7 +180,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @invariant()
         def ticks_are_the_set(self) -> None:
-            scene, model = window.hub.scene, window.classes.tree.nodes
+            scene, model = window.hub.scene, window.panel("classes").tree.nodes
             if scene.hierarchy is None:
                 return
             for row in range(model.rowCount()):

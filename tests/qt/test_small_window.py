@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import _first_pictures, build_window
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 

@@ -1,5 +1,7 @@
 """HaS, CutMix, ADL, ACoL and SPG against golden values and slow writings of their definitions, and their promises."""
 
+import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -15,6 +18,9 @@ from calm_gui.errors import CalmError
 from calm_gui.model.acol import AcolHead, between_extremes, erased, fused_scores, map_of
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import HeadNetwork
+from calm_gui.model.loaded import load_model
+from calm_training.cli import main as calm_train
+from calm_training.evaluate import main as calm_evaluate
 from calm_training.methods import Batch, Step, make_methods, training_methods
 from calm_training.methods.acol import Acol, AcolSettings
 from calm_training.methods.adl import PLACES, Adl, AdlSettings, drop_mask, dropped_or_weighted
@@ -511,3 +517,52 @@ def test_methods_stand_beside_each_objective():
         first, methods = make_methods({name: training_methods()[name].Settings() for name in names})
         assert first.name == objective
         assert [method.name for method in methods] == [objective, "has", "cutmix", "adl"]
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes of noise in train/, val/ and test/, and boxes of the test pictures."""
+    root = tmp_path_factory.mktemp("noise")
+    generator = np.random.default_rng(0)
+    rows = [("file", "class_index", "width", "height", "boxes")]
+    for split in ("train", "val", "test"):
+        for label, name in enumerate(("a", "b")):
+            (root / split / name).mkdir(parents=True)
+            for i in range(2):
+                pixels = generator.integers(0, 255, (80, 70, 3), dtype=np.uint8)
+                Image.fromarray(pixels).save(root / split / name / f"{i}.png")
+                if split == "test":
+                    rows.append((f"test/{name}/{i}.png", str(label), "70", "80", "10 10 50 50"))
+    with (root / "index.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["cam", "has", "cutmix", "adl", "acol", "spg", "calm-em+has+cutmix+adl"])
+@pytest.mark.parametrize("backbone", ["resnet50", "vgg16", "inceptionv3"])
+def test_two_steps_export_and_evaluation_for_each_backbone_of_the_paper(noise, tmp_path, backbone, method, capsys):
+    settings = ["model.weights=none", "model.input.size=64", "optimizer.epochs=1", "optimizer.batch=2", "run.workers=0"]
+    settings += ["run.device=cpu", "data.augment=true", "optimizer.name=sgd", "optimizer.learning_rate=1e-4"]
+    sets = [part for setting in settings for part in ("--set", setting)]
+    recipe = ["--recipe", f"folder+{backbone}+{method}"]
+    run, small, out = tmp_path / "run", tmp_path / "small.safetensors", tmp_path / "wsol.json"
+    assert calm_train(["train", *recipe, "--data", str(noise), "--out", str(run), "--quiet", *sets]) == 0
+    assert calm_train(["export", str(run / "best.safetensors"), "--out", str(small)]) == 0
+    arguments = [
+        "wsol",
+        "--checkpoint",
+        str(small),
+        "--data",
+        str(noise),
+        "--out",
+        str(out),
+        "--quiet",
+        "--device",
+        "cpu",
+    ]
+    assert calm_evaluate(arguments) == 0
+    (result,) = json.loads(out.read_text())["results"].values()
+    assert result["images"] == 4
+    explanation = load_model(small, "cpu").explain(noise / "test/a/0.png")
+    assert explanation.reading(explanation.own_reading.key, 0).values.shape == (8, 8)

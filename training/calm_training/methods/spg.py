@@ -12,6 +12,7 @@ from calm_gui.errors import CalmError
 from calm_gui.model.acol import between_extremes, map_of
 from calm_gui.model.calm import CamHead, HeadNetwork
 from calm_gui.model.info import Method
+from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Objective, Step
 from calm_training.methods.places import places_in
 from calm_training.objectives import cam
@@ -74,12 +75,22 @@ class SpgSettings(Section):
         )
 
 
+def _below(high: str) -> Range:
+    """Evenly between 0 and what was drawn for the upper one."""
+    return Range(f"Uniform[0, {high}]", lambda generator, drawn: float(generator.uniform(0, drawn[high])))
+
+
 class Spg(Objective[SpgSettings]):
     """A class branch as CAM's, and three maps of the foreground beside it, in training alone."""
 
     name = "spg"
     title = "SPG"
     Settings = SpgSettings
+    ranges: ClassVar[dict[str, Range]] = {
+        f"{name}_{end}": uniform(0, 1) if end == "high" else _below(f"{name}_high")
+        for name in ("attention", "b2", "mean")
+        for end in ("high", "low")
+    }
     reads_as: ClassVar[Method] = "cam"
 
     def __init__(self, settings: SpgSettings | None = None) -> None:
