@@ -344,6 +344,11 @@ class ScaleBar(QWidget):
         self.high.take_back()
         self.low.take_back()
 
+    def type_limits(self) -> None:
+        """Bring the keyboard to the upper limit."""
+        self.high.setFocus()
+        self.high.selectAll()
+
     def _step(self, end: int, by: int) -> None:
         assert self.shown is not None
         scale = self.shown.scale

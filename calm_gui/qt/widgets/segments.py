@@ -46,6 +46,7 @@ class Segments(QWidget):
             button.clicked.connect(lambda _=False, v=value: self.chosen.emit(v))
             self.group.addButton(button)
             self.buttons[value] = button
+            button.setMinimumWidth(24)
             row.addWidget(button, 1)
 
     def show_choice(self, value: object) -> None:
