@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -133,6 +133,10 @@ class MainWindow(QMainWindow):
             lambda reading: self.workspace.change_pane(self.workspace.state.active, shows=reading)
         )
         self.docks.changed.connect(self._follow_docks)
+        self._settled = QTimer(self)  # once all parts have their sizes
+        self._settled.setSingleShot(True)
+        self._settled.timeout.connect(lambda: self.status.zoom.setText(self.pane_actions.zoom_text()))
+        self.panes.resized.connect(lambda: self._settled.start(0))
 
     def panel(self, key: str) -> Any:
         """The panel of a dock, made if it wasn't, and up to date though its dock may be folded."""
