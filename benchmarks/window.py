@@ -31,7 +31,7 @@ class WindowBench:
         self.window.resize(1680, 1120)
         self.window.show()
         self.window.workspace.open_pictures(sample_pictures()[:2])
-        runner, end = self.window.workspace.runner, time.monotonic() + 180
+        runner, end = self.window.workspace.compute.runner, time.monotonic() + 180
         assert isinstance(runner, QtRunner)
         # Until both pictures are explained and what may be wanted next is imported; then torch's threads come to rest.
         while not runner.idle and time.monotonic() < end:

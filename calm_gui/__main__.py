@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from calm_gui import __version__
+from calm_gui.command import UNUSABLE, command
 
 __all__ = ["main", "parse", "script"]
 
@@ -40,13 +41,14 @@ def _missing_display() -> bool:
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+@command("calm-gui")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program.
 
     Returns
     -------
     int
-        0 if all went well, 2 if it can't start.
+        0 if all went well, 2 if it can't start, and those of `calm_gui.command`.
     """
     options = parse(arguments)
     if _missing_display():
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "calm-explain makes figures without one.",
                 file=sys.stderr,
             )
-            return 2
+            return UNUSABLE
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     try:
         from calm_gui.qt.app import run
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "the README lists the system libraries.",
             file=sys.stderr,
         )
-        return 2
+        return UNUSABLE
     return run(options)
 
 

@@ -22,6 +22,11 @@ Array = Any
 """numpy.ndarray or torch.Tensor."""
 
 
+def _writable(classes: ClassSet) -> Array:
+    """Indices of a class set; torch warns of arrays that can't be written to."""
+    return classes.indices.copy()
+
+
 class Joint:
     """p(y,z|x) = g * h of one picture (paper, section 4.1).
 
@@ -32,8 +37,6 @@ class Joint:
     a : array (H,W), float32
         Raw saliency branch.
     activation : {"softplus", "relu"}
-    power : float
-        h is proportional to the activation raised to it.
     xp : module
         numpy or torch, to which the arrays belong.
 
@@ -55,10 +58,9 @@ class Joint:
         f: Array,
         a: Array,
         activation: Literal["softplus", "relu"],
-        power: float = 1.0,
         xp: ModuleType = np,
     ) -> None:
-        self.f, self.a, self.activation, self.power, self.xp = f, a, activation, power, xp
+        self.f, self.a, self.activation, self.xp = f, a, activation, xp
         if not xp.isfinite(a).all():
             raise NumericalError("the saliency branch holds NaN or infinity; the checkpoint's weights are broken")
         self.h = xp.asarray(self._h64, dtype=xp.float32)
@@ -77,8 +79,6 @@ class Joint:
         a = xp.asarray(self.a, dtype=xp.float64)
         zero = xp.zeros_like(a)
         active = xp.maximum(a, zero) if self.activation == "relu" else xp.logaddexp(a, zero)
-        if self.power != 1:
-            active = active**self.power
         total = active.sum()
         if not total > 0:
             raise NumericalError(
@@ -102,22 +102,22 @@ class Joint:
 
     def probability(self, classes: ClassSet) -> float:
         """p(A|x) in float64, from raw f and a."""
-        return float(self.class_probabilities[classes.indices].sum())
+        return float(self.class_probabilities[_writable(classes)].sum())
 
     def rows(self, classes: ClassSet) -> Array:
         """Sum of the joint's rows of a class set, (H,W), float64."""
-        values = self.values if len(classes) == len(self.values) else self.values[classes.indices]
+        values = self.values if len(classes) == len(self.values) else self.values[_writable(classes)]
         return values.sum(0, dtype=self.xp.float64)
 
     def rows64(self, classes: ClassSet) -> Array:
         """The same from raw f and a, for probabilities too small for float32."""
         scores, weights = self._factors64()
-        return scores[classes.indices].sum(0) * weights
+        return scores[_writable(classes)].sum(0) * weights
 
     def conditional(self, classes: ClassSet) -> Array:
         """p(A|x,z), (H,W), float64: from the class branch alone, so that it is defined where h = 0 too."""
         xp = self.xp
-        return xp.exp(self.f[classes.indices] - self._log_normaliser).sum(0, dtype=xp.float64)
+        return xp.exp(self.f[_writable(classes)] - self._log_normaliser).sum(0, dtype=xp.float64)
 
 
 class ClassScores:
@@ -143,8 +143,8 @@ class ClassScores:
 
     def probability(self, classes: ClassSet) -> float:
         """p(A|x) in float64."""
-        return float(self.class_probabilities[classes.indices].sum())
+        return float(self.class_probabilities[_writable(classes)].sum())
 
     def rows(self, classes: ClassSet) -> Array:
         """Sum of the scores of a class set, (H,W), float64."""
-        return self.f[classes.indices].sum(0, dtype=self.xp.float64)
+        return self.f[_writable(classes)].sum(0, dtype=self.xp.float64)

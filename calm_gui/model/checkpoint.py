@@ -1,7 +1,7 @@
 """Checkpoint files: one `.safetensors` that holds weights and everything needed to use them (DESIGN.md, section 4)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from calm_gui.errors import CheckpointError
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.files import write_bytes
@@ -31,9 +32,11 @@ def build_network(info: CheckpointInfo) -> HeadNetwork:
     """A network of the described shape, with random weights."""
     backbone = build_backbone(info.backbone, info.output_stride, info.dilated)
     n = len(info.classes)
+    if info.method == "acol":
+        return HeadNetwork(backbone, AcolHead(backbone.channels, n))
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
-    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation))
+    return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))
 
 
 def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork:
@@ -82,7 +85,13 @@ def _is_all_in_state(network: HeadNetwork) -> bool:
 
 
 def save_checkpoint(
-    path: str | Path, network: HeadNetwork, info: CheckpointInfo, dtype: torch.dtype = torch.float16
+    path: str | Path,
+    network: HeadNetwork,
+    info: CheckpointInfo,
+    dtype: torch.dtype = torch.float16,
+    *,
+    overwrite: bool = False,
+    inputs: Iterable[str | Path] = (),
 ) -> None:
     """Write a checkpoint atomically.
 
@@ -94,11 +103,13 @@ def save_checkpoint(
     info : CheckpointInfo
     dtype : torch.dtype
         For floating-point tensors on disk.
+    overwrite, inputs
+        As in `calm_gui.model.files.check_free`.
 
     Raises
     ------
     ExportError
-        If the file can't be written.
+        If the file can't be written, or is there already.
     CheckpointError
         If a weight isn't finite in this precision.
     """
@@ -110,7 +121,7 @@ def save_checkpoint(
         tensors[name] = stored
     metadata = {"calm": json.dumps(info.to_json(), ensure_ascii=False, separators=(",", ":"))}
     # Not written by safetensors itself, which reports a full disk as an error of its own.
-    write_bytes(path, save(tensors, metadata))
+    write_bytes(path, save(tensors, metadata), overwrite=overwrite, inputs=inputs)
 
 
 def read_checkpoint(path: str | Path) -> tuple[CheckpointInfo, dict[str, Tensor]]:

@@ -32,8 +32,8 @@ def match_classes(classes: ClassTable, below: str | None = None) -> dict[int, st
 def matched_hierarchy(classes: ClassTable, matches: Mapping[int, str | None]) -> Hierarchy:
     """The hierarchy above matched classes.
 
-    Each class is a node of its own below its noun, since several may share one (a hundred kinds of warbler). Classes
-    without a match stand below the root.
+    Each class is a node of its own below its noun, since several may share one (a hundred kinds of warbler), unless its
+    wnid says that it is the noun. Classes without a match stand below the root.
 
     Parameters
     ----------
@@ -56,5 +56,8 @@ def matched_hierarchy(classes: ClassTable, matches: Mapping[int, str | None]) ->
         nodes[UNMATCHED] = {"name": "not found in WordNet", "parents": [ROOT]}
     for info in classes:
         above = matches.get(info.index) or UNMATCHED
+        if above == info.wnid:
+            nodes[above]["class"] = info.index
+            continue
         nodes[f"#{info.index}"] = {"name": info.name, "class": info.index, "parents": [above]}
     return Hierarchy(nodes, len(classes))

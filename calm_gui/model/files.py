@@ -1,16 +1,16 @@
-"""Writing files so that they are there whole or not at all."""
+"""Writing files: whole or not at all, never over another file unasked, never over what they are made from."""
 
 import os
 import platform
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from calm_gui.errors import CalmError, ExportError
 
-__all__ = ["atomic_path", "read_bounded", "sha256_of", "write_bytes"]
+__all__ = ["atomic_path", "check_free", "read_bounded", "sha256_of", "write_bytes", "write_text"]
 
 
 def _umask_mode() -> int:
@@ -44,8 +44,40 @@ def _sweep(folder: Path) -> None:
             continue  # another user's process, or not a file of ours
 
 
+def check_free(path: str | Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a path that `atomic_path` would refuse because of what is there, before anything is computed.
+
+    Parameters
+    ----------
+    path : str or Path
+    overwrite : bool
+        Whether an existing file may be replaced.
+    inputs : iterable of str or Path
+        Files that the new one is made from; those that don't exist don't matter.
+
+    Raises
+    ------
+    ExportError
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise ExportError(f"{path} is a folder; choose a file name")
+        for source in inputs:
+            if path.exists() and Path(source).exists() and path.samefile(source):
+                raise ExportError(f"{path} is what this is made from, so it isn't replaced; choose another name")
+        if not overwrite and os.path.lexists(path):
+            raise _taken(path)
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{path} can't be written: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _taken(path: Path) -> ExportError:
+    return ExportError(f"{path} is there already; choose another name, or say that it may be overwritten")
+
+
 @contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path, *, overwrite: bool = False, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
     """A temporary file beside `path` to write to; it takes `path`'s place when the block ends well.
 
     The file gets the umask's mode. After an exception nothing is left and an existing `path` is untouched; what a
@@ -54,17 +86,18 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Parameters
     ----------
     path : str or Path
+    overwrite, inputs
+        As in `check_free`.
 
     Raises
     ------
     ExportError
-        If the folder doesn't exist, can't be written to, or the disk is full.
+        If the folder doesn't exist, can't be written to, the disk is full, or for what `check_free` refuses.
     """
     path = Path(path)
     temporary: Path | None = None
+    check_free(path, overwrite=overwrite, inputs=inputs)
     try:
-        if path.is_dir():
-            raise ExportError(f"{path} is a folder; choose a file name")
         _sweep(path.parent)
         handle, name = tempfile.mkstemp(prefix=_own_prefix(os.getpid()), suffix=path.suffix, dir=path.parent)
         os.close(handle)
@@ -73,7 +106,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
         temporary.chmod(_umask_mode())
-        temporary.replace(path)
+        _place(temporary, path, overwrite)
         temporary = None
     except OSError as error:
         raise ExportError(f"{path} can't be written: {error.strerror or error}") from error
@@ -83,10 +116,33 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                 temporary.unlink()
 
 
-def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file atomically; errors as for `atomic_path`."""
-    with atomic_path(path) as temporary:
+def _place(temporary: Path, path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        try:
+            os.link(temporary, path)  # unlike renaming, it fails where another process was faster
+        except FileExistsError as error:
+            raise _taken(path) from error
+        except OSError:
+            pass  # a file system without links: that the name was free at the beginning must do
+        else:
+            temporary.unlink()
+            return
+    temporary.replace(path)
+
+
+def write_bytes(path: str | Path, data: bytes, *, overwrite: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    """Write a file as `atomic_path` does."""
+    with atomic_path(path, overwrite=overwrite, inputs=inputs) as temporary:
         temporary.write_bytes(data)
+
+
+def write_text(path: str | Path, text: str, *, overwrite: bool = False, inputs: Iterable[str | Path] = ()) -> None:
+    """Write text in UTF-8 as `atomic_path` does.
+
+    A file name whose bytes aren't UTF-8 has characters that can't be encoded. They are written as escapes, which JSON
+    reads as what they were.
+    """
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"), overwrite=overwrite, inputs=inputs)
 
 
 def read_bounded(path: str | Path, most: int, error: type[CalmError], what: str = "files") -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 from calm_gui.core.classes import ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import HierarchyError
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 
 __all__ = ["read_hierarchy", "write_hierarchy"]
 
@@ -142,4 +142,4 @@ def _complete(hierarchy: Hierarchy, classes: ClassTable, name: str) -> Hierarchy
 
 def write_hierarchy(path: str | Path, hierarchy: Hierarchy) -> None:
     """Write a hierarchy as JSON; errors as for `calm_gui.model.files.atomic_path`."""
-    write_bytes(path, json.dumps(hierarchy.to_json(), ensure_ascii=False, indent=1).encode())
+    write_text(path, json.dumps(hierarchy.to_json(), ensure_ascii=False, indent=1), overwrite=True)

@@ -13,17 +13,36 @@ from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
 
-__all__ = ["FORMAT", "Activation", "CheckpointInfo", "InputSpec", "Interpolation", "Method", "is_ours", "read_info"]
+__all__ = [
+    "FORMAT",
+    "Activation",
+    "AnsweredMethod",
+    "CheckpointInfo",
+    "Context",
+    "InputSpec",
+    "Interpolation",
+    "Method",
+    "is_ours",
+    "read_info",
+]
 
 _MOST_HEADER = 100_000_000
 """Bytes; safetensors reads no more either."""
 
-FORMAT = 1
-"""Version of the metadata that this program writes, and the newest that it reads."""
+FORMAT = 2
+"""The newest version of the metadata that this program reads. Files are written as 2 only where the head is more than
+the paper's: calm-gui 0.1 would open those as 1 too, but show other numbers."""
 
 Activation = Literal["relu", "softplus"]
+Context = Literal["none", "mean", "saliency"]
 Interpolation = Literal["bilinear", "bicubic"]
-Method = Literal["calm-em", "calm-ml", "cam"]
+AnsweredMethod = Literal["calm-em", "calm-ml", "cam"]
+"""What a file of another program may be."""
+
+Method = Literal["calm-em", "calm-ml", "cam", "acol"]
+
+CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
+"""Methods without a saliency branch, whose maps are class scores."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,7 @@ class CheckpointInfo:
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam"}
+    method : {"calm-em", "calm-ml", "cam", "acol"}
     backbone : str
         As `build_backbone` takes it.
     output_stride : int
@@ -100,6 +119,9 @@ class CheckpointInfo:
     licence : str
     assumed : tuple of str
         What the file didn't say and was answered by the user; goes into every export.
+    context : {"none", "mean", "saliency"}
+        What the class branch sees beside a place, as `CalmHead` takes it; so are the next two.
+    saliency_power, temperature : float
     """
 
     method: Method
@@ -114,11 +136,29 @@ class CheckpointInfo:
     training: Mapping[str, Any] = field(default_factory=dict)
     licence: str = ""
     assumed: tuple[str, ...] = ()
+    context: Context = "none"
+    saliency_power: float = 1.0
+    temperature: float = 1.0
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What of context, saliency power and temperature differs from the paper's head."""
+        return {name: value for name, plain in _PLAIN_HEAD.items() if (value := getattr(self, name)) != plain}
+
+    @property
+    def calibrated_on(self) -> str:
+        """The pictures that the temperature was fitted on, in words; empty if p isn't calibrated."""
+        return str(self.training.get("calibrated on", ""))
 
     @property
     def is_cam(self) -> bool:
-        """Whether this is a CAM checkpoint."""
-        return self.method == "cam"
+        """Whether this is a CAM checkpoint: class scores at each place, and no saliency branch."""
+        return self.method in CAM_METHODS
+
+    @property
+    def map_name(self) -> str:
+        """What the map of class scores is called: CAM, unless it was trained by another method."""
+        return str(self.training.get("map", "")) or "CAM"
 
     @property
     def superset_table(self) -> SupersetTable:
@@ -128,12 +168,13 @@ class CheckpointInfo:
     def to_json(self) -> dict[str, Any]:
         """The metadata, JSON-ready."""
         return {
-            "format": FORMAT,
+            "format": 2 if self.head else 1,
             "method": self.method,
             "backbone": self.backbone,
             "output_stride": self.output_stride,
             "dilated": self.dilated,
             "saliency_activation": self.saliency_activation,
+            **self.head,
             "input": self.input.to_json(),
             "classes": [
                 {"name": c.name, **({"wnid": c.wnid} if c.wnid else {})}
@@ -167,7 +208,7 @@ class CheckpointInfo:
         try:
             if data["method"] not in get_args(Method):
                 raise CheckpointError(f"unknown method {data['method']!r}; known are {', '.join(get_args(Method))}")
-            activation = None if data["method"] == "cam" else data["saliency_activation"]
+            activation = None if data["method"] in CAM_METHODS else data["saliency_activation"]
             if activation not in (None, *get_args(Activation)):
                 raise CheckpointError(f"unknown saliency activation {activation!r}")
             classes = ClassTable(
@@ -187,6 +228,7 @@ class CheckpointInfo:
                 training=dict(data.get("training", {})),
                 licence=str(data.get("licence", "")),
                 assumed=tuple(data.get("assumed", ())),
+                **_read_head(data),
             )
         except HierarchyError as error:
             raise CheckpointError(f"the checkpoint's hierarchy can't be used: {error}") from error
@@ -196,6 +238,22 @@ class CheckpointInfo:
     def with_training(self, **training: Any) -> "CheckpointInfo":
         """A copy with further entries in `training`."""
         return replace(self, training={**self.training, **training})
+
+
+_PLAIN_HEAD: Mapping[str, Any] = {"context": "none", "saliency_power": 1.0, "temperature": 1.0}
+
+
+def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Context, saliency power and temperature of the metadata, checked."""
+    head = {name: type(plain)(data.get(name, plain)) for name, plain in _PLAIN_HEAD.items()}
+    if head["context"] not in get_args(Context):
+        raise CheckpointError(f"unknown context {head['context']!r}; known are {', '.join(get_args(Context))}")
+    for name in ("saliency_power", "temperature"):
+        if not 0 < head[name] < float("inf"):
+            raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
+    if data["method"] in CAM_METHODS and head != _PLAIN_HEAD:
+        raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
+    return head
 
 
 def is_ours(path: str | Path) -> bool:

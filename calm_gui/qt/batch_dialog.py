@@ -31,7 +31,7 @@ from calm_gui.session.pane import Shows, shows_text
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.session.batch import PictureResult
+    from calm_gui.session.picture_result import PictureResult
 
 __all__ = ["BatchDialog"]
 
@@ -142,10 +142,11 @@ class BatchDialog(QDialog):
     def run(self) -> None:
         """Start the batch on the worker."""
         from calm_gui.session.batch import BatchPlan, run_batch, write_summary
+        from calm_gui.session.output_names import free_name
         from calm_gui.session.request import Request
 
         out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
-        model = self._workspace.models.get(key)
+        model = self._workspace.compute.models.get(key)
         if model is None:
             self.message.setText("the checkpoint is still being loaded; wait a moment")
             return
@@ -174,18 +175,19 @@ class BatchDialog(QDialog):
                 found.append(result)
                 job.progress(f"{len(found)} {Path(result.path).name}")
                 job.check()
-            write_summary([row for result in found for row in result.rows], out / "summary.csv")
+            rows = [row for result in found for row in result.rows]
+            write_summary(rows, out / free_name("summary.csv", out))
             return found
 
         self._show_running(True)
         self.message.setText("")
         self._job = Job("batch", work, self._done, self._failed, self._progress, urgency=3)
-        self._workspace.runner.submit(self._job)
+        self._workspace.compute.runner.submit(self._job)
 
     def cancel(self) -> None:
         """Stop after the picture at hand; files that are written stay."""
         if self._job is not None:
-            self._workspace.runner.cancel("batch")
+            self._workspace.compute.runner.cancel("batch")
             self._job = None
             self._show_running(False)
             self.message.setText(f"cancelled after {self.bar.value()} pictures; what was written stays")

@@ -29,7 +29,7 @@ class CheckpointDialog(QDialog):
         self.resize(640, 560)
         workspace = hub.workspace
         key = workspace.state.selection.checkpoint
-        info, model = workspace.infos.get(key), workspace.models.get(key)
+        info, model = workspace.compute.infos.get(key), workspace.compute.models.get(key)
         form = QFormLayout()
 
         def row(name: str, value: str) -> None:
@@ -60,12 +60,12 @@ class CheckpointDialog(QDialog):
         self.device = QComboBox()
         self.device.setAccessibleName("Device")
         devices = ["cpu"]
-        if workspace.models:  # torch is there, so asking it costs nothing
+        if workspace.compute.models:  # torch is there, so asking it costs nothing
             from calm_gui.model.device import available_devices
 
             devices = available_devices()
         self.device.addItems(["auto", *devices])
-        self.device.setCurrentText(workspace.device)
+        self.device.setCurrentText(workspace.compute.device)
         self.device.activated.connect(lambda _: workspace.set_device(self.device.currentText()))
         form.addRow("Device", self.device)
         if model is not None:

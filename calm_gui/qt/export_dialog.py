@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QFileDialog,
     QFontComboBox,
     QFormLayout,
     QHBoxLayout,
@@ -28,6 +27,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExportDialog"]
 
-_FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff);;JPEG (*.jpg)"
+_FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff *.tif);;JPEG (*.jpg *.jpeg)"
 _PREVIEW_DPI = 110
 _UNITS = ("mm", "inch", "px")
 _SHAPE = ("width", "height", "unit", "dpi", "font", "font_size")
@@ -269,10 +269,8 @@ class ExportDialog(QDialog):
         """Ask for a place and save there."""
         picture = Path(self._scene.state.picture or "figure").stem
         start = str(Path(self._settings.text("export folder", str(Path.home()))) / f"{picture}.png")
-        path, chosen = QFileDialog.getSaveFileName(self, "Export figure", start, _FILTERS)
-        if path:
-            suffix = chosen.split("*")[-1].rstrip(")")
-            self.save(path if Path(path).suffix else path + suffix)
+        if path := ask_where_to_save(self, "Export figure", start, _FILTERS):
+            self.save(path)
 
     def save(self, path: str) -> bool:
         """Save the figure and its description; the dialog stays open with a sentence if that fails."""

@@ -8,6 +8,7 @@ from PySide6 import QtWidgets
 from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
@@ -78,10 +79,17 @@ class FileActions:
     def save_session(self) -> None:
         """Ask for a place and save the session."""
         start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.calm.json")
-        path, _ = QtWidgets.QFileDialog.getSaveFileName(self._window, "Save the session", start, _SESSIONS)
-        if path:
-            target = path if path.endswith(".json") else f"{path}.calm.json"
-            self._guarded(lambda: self._workspace.save_session(target))
+        if path := ask_where_to_save(self._window, "Save the session", start, _SESSIONS):
+            self._guarded(lambda: self._workspace.save_session(path))
+
+    def restore_last(self) -> None:
+        """Open the session that was ended last."""
+        from calm_gui.qt.autosave import autosave_folder, ended_sessions
+
+        if ended := ended_sessions(autosave_folder()):
+            self._workspace.open_session(ended[0])
+        else:
+            self._workspace.complain("No session has ended yet on this computer")
 
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""
@@ -105,9 +113,7 @@ class FileActions:
     def save_hierarchy(self) -> None:
         """Ask for a place and save the hierarchy."""
         hierarchy = self._hub.scene.hierarchy
-        path, _ = QtWidgets.QFileDialog.getSaveFileName(
-            self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)"
-        )
+        path = ask_where_to_save(self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)")
         if path and hierarchy is not None:
             self._guarded(lambda: write_hierarchy(path, hierarchy))
 
@@ -126,12 +132,10 @@ class FileActions:
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
         start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
-        path, _ = QtWidgets.QFileDialog.getSaveFileName(self._window, "Export numbers", start, "NumPy (*.npz)")
-        if path:
+        if path := ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)"):
             from calm_gui.session.scene_figure import active_map
 
-            target = path if Path(path).suffix else f"{path}.npz"
-            self._guarded(lambda: active_map(self._hub.scene).save(target))
+            self._guarded(lambda: active_map(self._hub.scene).save(path))
 
     def _ask(self, title: str, filters: str, folder: str) -> str:
         path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)

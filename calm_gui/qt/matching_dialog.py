@@ -38,7 +38,7 @@ class MatchingDialog(QDialog):
         self.setWindowTitle("Match classes to WordNet")
         self.resize(760, 560)
         self._hub = hub
-        self._runner = hub.workspace.runner
+        self._runner = hub.workspace.compute.runner
         self._classes = hub.scene.classes
         self.matches: dict[int, str | None] = {}
         self.below = QLineEdit()

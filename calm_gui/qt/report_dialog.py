@@ -8,13 +8,14 @@ from pathlib import Path
 
 from PySide6.QtCore import qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from calm_gui import __version__
 from calm_gui.errors import CalmError
-from calm_gui.model.files import write_bytes
+from calm_gui.log_file import log_path
+from calm_gui.model.files import write_text
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.log_file import log_path
+from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.session.pane import shows_text
 
@@ -32,7 +33,7 @@ def report_text(hub: Hub, settings: Settings) -> str:
     """
     workspace = hub.workspace
     state = workspace.state
-    model = workspace.models.get(state.selection.checkpoint)
+    model = workspace.compute.models.get(state.selection.checkpoint)
     rivals = [f"{name} {found}" for name in _RIVALS if (found := _version(name))]
     parts = [
         f"calm-gui {__version__}",
@@ -40,7 +41,7 @@ def report_text(hub: Hub, settings: Settings) -> str:
         f"Qt {qVersion()}, platform {QGuiApplication.platformName()}",
         ", ".join(f"{name} {_version(name) or 'missing'}" for name in _LIBRARIES),
         *([f"also installed: {', '.join(rivals)}"] if rivals else []),
-        f"device: {model.device if model else 'nothing loaded'} (asked for: {workspace.device})",
+        f"device: {model.device if model else 'nothing loaded'} (asked for: {workspace.compute.device})",
         f"checkpoint: {Path(state.selection.checkpoint).name}, SHA-256 {model.sha256 if model else 'unknown'}",
         f"pictures: {len(state.pictures)} open, panes: {', '.join(shows_text(pane.shows) for pane in state.panes)}",
         f"\nSettings\n{json.dumps(settings.values, indent=1, ensure_ascii=False)}",
@@ -90,14 +91,14 @@ class ReportDialog(QDialog):
             layout.addWidget(widget)
 
     def _ask_place(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, "Save the report", str(Path.home() / "calm-gui-report.txt"))
-        if path:
+        start = str(Path.home() / "calm-gui-report.txt")
+        if path := ask_where_to_save(self, "Save the report", start, "Text (*.txt);;All files (*)"):
             self.save(path)
 
     def save(self, path: str) -> None:
         """Write the text, or say why it can't be written."""
         try:
-            write_bytes(path, self.text.toPlainText().encode())
+            write_text(path, self.text.toPlainText(), overwrite=True)
         except CalmError as error:
             self.message.setText(str(error))
         else:

@@ -17,7 +17,7 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region, region_from_box
 from calm_gui.errors import ReadingError
 from calm_gui.model.files import write_bytes
-from calm_gui.render.description import check_suffix, describe, describe_map, to_text, write_export
+from calm_gui.render.description import check_suffix, describe, describe_map, to_bytes, write_export
 
 __all__ = [
     "describe_map",
@@ -169,7 +169,7 @@ def save_boxes(shown: Map, boxes: Sequence[Box], path: str | Path, threshold: di
         "categories": [{"id": 1, "name": " + ".join(info.label for info in classes) or shown.reading}],
         "annotations": annotations,
     }
-    write_bytes(path, to_text(data).encode())
+    write_bytes(path, to_bytes(data), overwrite=True, inputs=[_picture_name(explanation)])
 
 
 def save_probabilities(explanation: AnyExplanation, path: str | Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -201,6 +201,8 @@ def write_export(
     kind: str,
     write: Callable[[Path], None],
     description: dict[str, Any],
+    *,
+    overwrite: bool = True,
     **options: Any,
 ) -> Path:
     """Write an export and the description beside it, both or neither.
@@ -219,7 +221,9 @@ def write_export(
     write : callable
         Gets a temporary path with the same extension, to write to.
     description : dict
-        As `describe` gives it.
+        As `describe` gives it. The files that it names are never replaced.
+    overwrite : bool
+        Whether an existing file is replaced; who calls this has asked, or found a free name.
     **options
         How it was drawn; written into the description's list of exports.
 
@@ -236,11 +240,15 @@ def write_export(
     path = Path(path)
     check_suffix(path, suffixes)
     beside, others = _place_of_description(path, description)
-    with atomic_path(beside) as temporary_json, atomic_path(path) as temporary:
+    sources = _sources(description)
+    with (
+        atomic_path(beside, overwrite=True, inputs=sources) as temporary_json,
+        atomic_path(path, overwrite=overwrite, inputs=sources) as temporary,
+    ):
         write(temporary)
         entry = {"file": path.name, "kind": kind, "sha256": sha256_of(temporary), **options}
         exports = sorted([*others, entry], key=lambda e: str(e["file"]))
-        temporary_json.write_text(to_text({**description, "exports": exports}), encoding="utf-8")
+        temporary_json.write_bytes(to_bytes({**description, "exports": exports}))
         for written in (temporary, temporary_json):  # a full disk shows here, before either file takes its place
             with written.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -276,6 +284,18 @@ def to_text(description: dict[str, Any]) -> str:
     return json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def to_bytes(description: dict[str, Any]) -> bytes:
+    """`to_text` in UTF-8; characters that stand for bytes of a file name that isn't UTF-8 stay JSON's escapes."""
+    return to_text(description).encode("utf-8", errors="backslashreplace")
+
+
+def _sources(description: Mapping[str, Any]) -> list[str]:
+    """The picture and checkpoint files that a description names."""
+    origins = [description, *description.get("maps", ())]
+    found = (origin.get(what, {}).get("path") for origin in origins for what in ("picture", "checkpoint"))
+    return [path for path in found if path]
+
+
 def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
     """Where the description goes, and the exports that it already describes."""
     for beside in _places(path):
@@ -307,7 +327,7 @@ def _forget_elsewhere(path: Path, beside: Path) -> None:
             continue
         known["exports"] = [entry for entry in known["exports"] if entry.get("file") != path.name]
         if known["exports"]:
-            write_bytes(other, to_text(known).encode())
+            write_bytes(other, to_bytes(known), overwrite=True)
         else:
             other.unlink(missing_ok=True)
 

@@ -36,8 +36,9 @@ from calm_gui.render.description import describe, write_export
 from calm_gui.render.drawing import drawing
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Line, Panel, arrange
-from calm_gui.render.lettering import font_families, missing_glyphs
+from calm_gui.render.lettering import font_families, missing_glyphs, printable
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import FOUND, REGION, TRUTH
 from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import map_picture, overlay_picture, unseen
 from calm_gui.render.scale import Scale
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FIGURE_SUFFIXES",
     "PRESETS",
-    "TRUTH_COLOUR",
     "FigureSpec",
     "MapFigure",
     "compose",
@@ -61,12 +61,6 @@ __all__ = [
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".tif", ".tiff", ".jpg", ".jpeg")
 """Extensions that `save_figure` takes."""
-
-TRUTH_COLOUR = "#39d353"
-"""Of ground-truth boxes, here and in the window."""
-
-_FOUND = "#ffd33d"
-_REGION = "#4da3ff"
 
 
 class MapFigure(Figure):
@@ -114,7 +108,8 @@ class MapFigure(Figure):
         with drawing():
             super().savefig(target, **{**options, "format": kind})
         if isinstance(fname, (str, Path)):
-            write_bytes(fname if named or "format" in options else f"{fname}.{kind}", target.getvalue())
+            path = fname if named or "format" in options else f"{fname}.{kind}"
+            write_bytes(path, target.getvalue(), overwrite=True)
 
     def missing_glyphs(self) -> str:
         """Characters of the figure's texts that no font here can draw."""
@@ -293,9 +288,9 @@ def _draw_panel(
     if isinstance(shown, Map):
         _draw_threshold(axes, shown, spec)
     if about is explanation:
-        _draw_boxes(axes, boxes, TRUTH_COLOUR, "solid")
+        _draw_boxes(axes, boxes, TRUTH, "solid")
         for _, points in outlines:
-            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], _REGION)
+            _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], REGION)
 
 
 def compose(
@@ -362,7 +357,7 @@ def _draw_threshold(axes: "Axes", shown: Map, spec: FigureSpec) -> None:
         lines = cell_outline(cells, shown.geometry) if spec.native else contour_lines(smooth, level, shown.geometry)
         _draw_lines(axes, lines, "white")
     if spec.found_boxes:
-        _draw_boxes(axes, component_boxes(cells, shown.geometry), _FOUND, (0, (4, 2)))
+        _draw_boxes(axes, component_boxes(cells, shown.geometry), FOUND, (0, (4, 2)))
 
 
 def _draw_lines(axes: "Axes", lines: Sequence[NDArray[np.float64]], colour: str) -> None:
@@ -402,11 +397,12 @@ def _draw_swatch(figure: MapFigure, layout: Layout, area: Area, code: str) -> No
 
 
 def _draw_line(figure: MapFigure, layout: Layout, line: Line, font: str) -> None:
-    families = font_families(line.text, font)
+    text = printable(line.text)
+    families = font_families(text, font)
     figure.text(
         line.x / layout.width,
         1 - line.y / layout.height,
-        line.text,
+        text,
         fontsize=line.size,
         fontfamily=families,
         fontweight="bold" if line.strong and len(families) == 1 else "normal",  # stand-ins have no bold
@@ -495,7 +491,7 @@ def plot_map(axes: "Axes", shown: Map | WinnerMap, **options: Any) -> None:
     axes.set_axis_off()
     if spec.titles:
         ends = f"\ncolours from {scale.text(scale.low)} to {scale.text(scale.high)} {scale.unit}" if scale else ""
-        title = "\n".join(line for line in map_title(shown) if line) + ends
+        title = printable("\n".join(line for line in map_title(shown) if line) + ends)
         axes.set_title(title, parse_math=False, usetex=False, fontfamily=font_families(title))
 
 

@@ -15,10 +15,11 @@ from calm_gui.core.maps import Map
 from calm_gui.errors import ExportError
 from calm_gui.render.description import write_export
 from calm_gui.render.drawing import drawing
-from calm_gui.render.figure import TRUTH_COLOUR, MapFigure, compose
+from calm_gui.render.figure import MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.lettering import font_families, wrap
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.mark_colours import TRUTH
 
 __all__ = ["SHEET_SUFFIXES", "SheetItem", "contact_sheet", "save_sheet", "thumbnail"]
 
@@ -49,7 +50,7 @@ def thumbnail(
     image = Image.fromarray(compose(shown.explanation, shown, scales_of([shown], "fit", spec.spacing)[0], spec, size))
     draw = ImageDraw.Draw(image)
     for box in boxes:
-        draw.rectangle([v * factor for v in (box.x0, box.y0, box.x1, box.y1)], outline=TRUTH_COLOUR, width=2)
+        draw.rectangle([v * factor for v in (box.x0, box.y0, box.x1, box.y1)], outline=TRUTH, width=2)
     return np.asarray(image)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.errors import DataError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 
 __all__ = ["Annotation", "Mark", "Progress"]
 
@@ -126,7 +126,7 @@ class Annotation:
     def save(self, path: str | Path) -> None:
         """Write the marks as JSON; errors as for `calm_gui.model.files.atomic_path`."""
         data = {"format": FORMAT, "marks": dict(sorted(self._marks.items())), "history": self._history}
-        write_bytes(path, json.dumps(data, indent=1).encode())
+        write_text(path, json.dumps(data, indent=1), overwrite=True)
 
     @classmethod
     def load(cls, path: str | Path, hierarchy: Hierarchy) -> "Annotation":

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.expression import Expression, Term
 from calm_gui.session.limits import Limits
@@ -23,9 +23,19 @@ from calm_gui.session.state import (
     View,
 )
 
-__all__ = ["FORMAT", "SavedSession", "load_session", "save_session", "session_to_json"]
+__all__ = [
+    "FORMAT",
+    "SavedSession",
+    "expression_from_json",
+    "expression_to_json",
+    "load_session",
+    "save_session",
+    "session_to_json",
+]
 
-FORMAT = 1
+FORMAT = 2
+"""2 has the table of ground truth; 1, of version 0.1, is read too."""
+
 _MAX_BYTES = 20_000_000
 _BUNDLED = "bundled:"
 T = TypeVar("T")
@@ -57,7 +67,7 @@ def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), se
     """Write a session; errors as for `calm_gui.model.files.atomic_path`."""
     path = Path(path)
     data = session_to_json(state, path.absolute().parent, shown, sentence)
-    write_bytes(path, json.dumps(data, ensure_ascii=False, indent=1).encode())
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1), overwrite=True, inputs=state.pictures)
 
 
 def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: str) -> dict[str, Any]:
@@ -65,8 +75,8 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
     return {
         "calm_session": FORMAT,
         "checkpoint": _checkpoint_name(state.selection.checkpoint, base),
-        "target": _expression_to_json(state.selection.target),
-        "contrast": _expression_to_json(state.selection.contrast),
+        "target": expression_to_json(state.selection.target),
+        "contrast": expression_to_json(state.selection.contrast),
         "pictures": [_relative(p, base) for p in state.pictures],
         "current": state.current,
         "panes": [
@@ -79,6 +89,7 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
             for pane in state.panes
         ],
         "active": state.active,
+        "truth_table": state.truth_table and _relative(state.truth_table, base),
         "view": {
             **state.view._asdict(),
             "limits": [
@@ -88,7 +99,7 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
             "threshold": state.view.threshold._asdict(),
         },
         "regions": [{**region._asdict(), "picture": _relative(region.picture, base)} for region in state.regions],
-        "named_sets": [_expression_to_json(e) for e in state.named_sets],
+        "named_sets": [expression_to_json(e) for e in state.named_sets],
         "shown": list(shown),
         "sentence": sentence,
     }
@@ -133,7 +144,9 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
         raise ValueError(f"{len(panes)} panes")
     state = State(
         selection=Selection(
-            _checkpoint_path(str(data["checkpoint"]), base), _expression(data["target"]), _expression(data["contrast"])
+            _checkpoint_path(str(data["checkpoint"]), base),
+            expression_from_json(data["target"]),
+            expression_from_json(data["contrast"]),
         ),
         pictures=pictures,
         current=pictures.index(current) if current else (0 if pictures else -1),
@@ -141,7 +154,8 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
         active=min(max(int(data["active"]), 0), len(panes) - 1),
         view=_view(data["view"], named),
         regions=tuple(r for r in (_region(region, named) for region in data["regions"]) if r),
-        named_sets=tuple(_expression(e) for e in data.get("named_sets", ())),
+        named_sets=tuple(expression_from_json(e) for e in data.get("named_sets", ())),
+        truth_table=_table(data.get("truth_table"), base),
     )
     missing = tuple(name for name, found in named.items() if not found)
     return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")))
@@ -161,6 +175,11 @@ def _found(name: str, base: Path) -> str | None:
     return next((str(place.absolute()) for place in places if place.is_file()), None)
 
 
+def _table(name: Any, base: Path) -> str | None:
+    """Absolute path of a table of ground truth; where it's nowhere, where it was, for reading it to say so."""
+    return (_found(str(name), base) or str((base / str(name)).absolute())) if name else None
+
+
 def _checkpoint_name(path: str, base: Path) -> str:
     bundled = {str(p.absolute()): name for name, p in bundled_checkpoints().items()}
     return _BUNDLED + bundled[path] if path in bundled else _relative(path, base)
@@ -175,11 +194,13 @@ def _checkpoint_path(name: str, base: Path) -> str:
     return str(path.absolute())
 
 
-def _expression_to_json(expression: Expression) -> dict[str, Any]:
+def expression_to_json(expression: Expression) -> dict[str, Any]:
+    """JSON-ready form of an expression."""
     return {"terms": [[term.sign, term.key] for term in expression.terms], "name": expression.name}
 
 
-def _expression(data: Mapping[str, Any]) -> Expression:
+def expression_from_json(data: Mapping[str, Any]) -> Expression:
+    """Read what `expression_to_json` gave; KeyError, TypeError or ValueError for anything else."""
     terms = tuple(Term(str(key), _one_of(sign, ("+", "-"))) for sign, key in data["terms"])
     return Expression(terms, str(data.get("name", "")))
 

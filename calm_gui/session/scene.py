@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from calm_gui.render.map_scale import quantity, scales_of
 from calm_gui.render.naming import counted, map_formula, number_text, set_name
 from calm_gui.render.ranks import RANK_UNIT, rank_scale, ranked
 from calm_gui.render.scale import Scale, remark
+from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.limits import limited, limits_for
 from calm_gui.session.pane import Pane, Picture, Shows
@@ -164,12 +165,8 @@ class Scene:
     ----------
     state : State
     infos : mapping of checkpoint key to CheckpointInfo
-    explanations : callable
-        (picture key, checkpoint key) -> explanation or None.
-    method_maps : mapping of MethodRequest to Map or CalmError
-        Those that were computed.
-    maps : dict
-        Cache of maps that successive scenes share.
+    cache : ExplanationCache
+        What was computed; maps that are read for the scene go into it.
     failures : mapping of (picture, checkpoint) to str
         Why some explanations will not come.
     """
@@ -178,16 +175,12 @@ class Scene:
         self,
         state: State,
         infos: Mapping[str, CheckpointInfo],
-        explanations: Callable[[str | None, str], AnyExplanation | None],
-        method_maps: Mapping[MethodRequest, AnyMap | CalmError],
-        maps: dict[tuple[object, ...], AnyMap | CalmError],
-        failures: Mapping[tuple[str, str], str],
+        cache: ExplanationCache,
+        failures: Mapping[Pair, str],
     ) -> None:
         self.state = state
         self.infos = infos
-        self._explanations = explanations
-        self._method_maps = method_maps
-        self._maps = maps
+        self._cache = cache
         self._failures = failures
         self._sets: dict[tuple[object, ...], ClassSet] = {}
 
@@ -209,7 +202,11 @@ class Scene:
     @cached_property
     def explanation(self) -> AnyExplanation | None:
         """Of the current picture under the selection's checkpoint."""
-        return self._explanations(self.state.picture, self.state.selection.checkpoint)
+        return self.explanation_of(self.state.picture, self.state.selection.checkpoint)
+
+    def explanation_of(self, picture: str | None, checkpoint: str) -> AnyExplanation | None:
+        """Of any picture under any checkpoint, if it is at hand."""
+        return self._cache.get((picture, checkpoint)) if picture else None
 
     @cached_property
     def class_probabilities(self) -> NDArray[np.float64] | None:
@@ -321,7 +318,7 @@ class Scene:
 
     def _content(self, pane: Pane) -> PaneContent:
         picture, checkpoint = self.state.pane_keys(pane)
-        explanation = self._explanations(picture, checkpoint)
+        explanation = self.explanation_of(picture, checkpoint)
         shows = explanation.answerable(pane.shows) if explanation and isinstance(pane.shows, Reading) else pane.shows
         title = shows.title
         if picture is None:
@@ -355,7 +352,7 @@ class Scene:
                 raise ReadingError("no target is chosen; click a class or group on the left")
             about = f" — {name}"
         if isinstance(shows, Method):
-            return self._method_map(pane, shows, target), about
+            return self._method_map(explanation, shows, target), about
         if shows.takes_contrast:
             contrast = self._set(self.state.selection.contrast, explanation)
             if not contrast:
@@ -378,16 +375,15 @@ class Scene:
                 return depth
         return most
 
-    def _method_map(self, pane: Pane, method: Method, target: ClassSet) -> AnyMap:
-        """The map of a pane's method, if it was computed.
+    def _method_map(self, explanation: AnyExplanation, method: Method, target: ClassSet) -> AnyMap:
+        """A method's map, if it was computed.
 
         Raises
         ------
         CalmError
             That the map is on its way, or why there is none.
         """
-        picture, checkpoint = self.state.pane_keys(pane)
-        found = self._method_maps.get(MethodRequest(picture or "", checkpoint, method, target))
+        found = self._cache.maps(explanation).get((method, target))
         if found is None:
             raise ReadingError(f"computing {method.title} …")
         if isinstance(found, CalmError):
@@ -395,14 +391,14 @@ class Scene:
         return found
 
     def method_requests(self) -> list[MethodRequest]:
-        """What every pane that shows a method asks for."""
+        """What panes that show a method ask for and don't have yet."""
         found = []
         for pane in self.state.panes:
             picture, checkpoint = self.state.pane_keys(pane)
-            explanation = self._explanations(picture, checkpoint)
+            explanation = self.explanation_of(picture, checkpoint)
             if isinstance(pane.shows, Method) and picture and explanation is not None:
                 target = self._about(pane, explanation)[0]
-                if target:
+                if target and (pane.shows, target) not in self._cache.maps(explanation):
                     found.append(MethodRequest(picture, checkpoint, pane.shows, target))
         return list(dict.fromkeys(found))
 
@@ -439,15 +435,14 @@ class Scene:
     def _cached(
         self, explanation: AnyExplanation, reading: Reading, target: ClassSet, contrast: ClassSet, depth: int = 0
     ) -> AnyMap:
-        key = (id(explanation), reading, target, contrast, depth)
-        if key not in self._maps:
-            if len(self._maps) > 256:
-                self._maps.clear()
+        maps = self._cache.maps(explanation)
+        key = (reading, target, contrast, depth)
+        if key not in maps:
             try:
-                self._maps[key] = reading.map(explanation, explanation.asked(reading, target, contrast, depth=depth))
+                maps[key] = reading.map(explanation, explanation.asked(reading, target, contrast, depth=depth))
             except CalmError as error:
-                self._maps[key] = error
-        found = self._maps[key]
+                maps[key] = error
+        found = maps[key]
         if isinstance(found, CalmError):
             raise found
         return found

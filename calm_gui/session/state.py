@@ -149,6 +149,8 @@ class State(NamedTuple):
     regions : tuple of RegionShape
     named_sets : tuple of Expression
         Sets that the user keeps, each with a name.
+    truth_table : str or None
+        Path of the table of ground truth.
     """
 
     selection: Selection
@@ -159,6 +161,7 @@ class State(NamedTuple):
     view: View = View()
     regions: tuple[RegionShape, ...] = ()
     named_sets: tuple[Expression, ...] = ()
+    truth_table: str | None = None
 
     @property
     def picture(self) -> str | None:

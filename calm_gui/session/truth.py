@@ -1,24 +1,27 @@
 """Ground truth: classes from folder names or a table, boxes from a table."""
 
 import csv
+import hashlib
 import io
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from calm_gui.core.classes import ClassTable, fold_text
+from calm_gui.core.classes import ClassTable
+from calm_gui.core.comparison import class_named, normal_path, path_names, several_named
 from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
 from calm_gui.model.files import read_bounded
 
-__all__ = ["GroundTruth", "class_of_folder", "read_truth"]
+__all__ = ["GroundTruth", "boxes_outside", "class_of_folder", "read_truth"]
 
 _MAX_BYTES = 200_000_000
 
 
 @dataclass(frozen=True)
 class GroundTruth:
-    """What is known of pictures, by file name (and, where names repeat, by the end of the path).
+    """What is known of pictures, by path or any end of it (`calm_gui.core.comparison.normal_path`).
 
     Attributes
     ----------
@@ -34,39 +37,52 @@ class GroundTruth:
         """Class index of a picture, or None."""
         if not self.classes:
             return None
-        return next((self.classes[key] for key in _keys(picture) if key in self.classes), None)
+        return next((self.classes[key] for key in path_names(picture) if key in self.classes), None)
 
     def boxes_of(self, picture: str) -> tuple[Box, ...]:
         """Boxes of a picture."""
         if not self.boxes:
             return ()
-        return next((self.boxes[key] for key in _keys(picture) if key in self.boxes), ())
+        return next((self.boxes[key] for key in path_names(picture) if key in self.boxes), ())
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that is known; empty where nothing is."""
+        if not self.classes and not self.boxes:
+            return ""
+        boxes = {key: [[b.x0, b.y0, b.x1, b.y1] for b in several] for key, several in self.boxes.items()}
+        known = json.dumps([dict(self.classes), boxes], sort_keys=True)
+        return hashlib.sha256(known.encode()).hexdigest()
+
+    def covers_each(self, pictures: Sequence[str]) -> bool:
+        """Whether something is known of every one of some pictures, and no name of the table stands for several."""
+        named = {**self.classes, **self.boxes}
+        return all(any(key in named for key in path_names(picture)) for picture in pictures) and not several_named(
+            named, pictures
+        )
 
     def coverage(self, pictures: Sequence[str]) -> str:
-        """A sentence that says for how many of the open pictures something is known."""
+        """A sentence that says for how many of some pictures something is known."""
         named = {**self.classes, **self.boxes}
-        known = sum(any(key in named for key in _keys(picture)) for picture in pictures)
-        said = f"the table has ground truth for {known or 'none'} of {len(pictures)} open pictures"
+        known = sum(any(key in named for key in path_names(picture)) for picture in pictures)
+        said = f"the table has ground truth for {known or 'none'} of {len(pictures)} pictures"
+        for name, same in several_named(named, pictures).items():
+            return f"{said}; but {name} names {len(same)} of them ({same[0]}, {same[1]}), so give it with its folder"
         if known or not pictures or not named:
             return said
-        return f"{said}: it names {next(iter(named))}, for example, and the first open one is {Path(pictures[0]).name}"
+        return f"{said}: it names {next(iter(named))}, for example, and the first of these is {Path(pictures[0]).name}"
 
 
-def _keys(picture: str) -> tuple[str, ...]:
-    """Ends of a path, the longest first: what a table may call the picture."""
-    parts = Path(picture).parts
-    return tuple("/".join(parts[i:]) for i in range(max(0, len(parts) - 4), len(parts)))
+def boxes_outside(boxes: Iterable[Box], size: tuple[int, int]) -> tuple[Box, ...]:
+    """Boxes of which nothing lies in a picture of this width and height."""
+    width, height = size
+    return tuple(box for box in boxes if box.x1 <= 0 or box.y1 <= 0 or box.x0 >= width or box.y0 >= height)
 
 
 def class_of_folder(picture: str, classes: ClassTable) -> int | None:
-    """Class that a picture's folder names: by wnid or whole name; a leading number as in CUB's is passed over."""
-    folder = Path(picture).parent.name
-    if info := classes.by_wnid(folder):
-        return info.index
-    words = folder.split(".", 1)
-    name = words[1] if len(words) == 2 and words[0].isdecimal() else folder
-    named = [info for info in classes.named(name) if fold_text(info.name) == fold_text(name)]
-    return named[0].index if len(named) == 1 else None
+    """Class that a picture's folder names, as `calm_gui.core.comparison.class_named` finds it."""
+    info = class_named(Path(picture).parent.name, classes)
+    return info.index if info else None
 
 
 def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
@@ -97,11 +113,14 @@ def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
         where, name = f"{path.name}, line {line}", (row.get("file") or "").strip()
         if not name:
             raise DataError(f"{where}: the file is missing")
+        name = normal_path(name)
         index = _class_in_row(row, classes, where)
         if index is not None:
             found[name] = index
         if here := _boxes_in_row(row, where):
             boxes[name] = tuple(dict.fromkeys((*boxes.get(name, ()), *here)))
+    if boxes and all(max(box.x1, box.y1) <= 1 for several in boxes.values() for box in several):
+        raise DataError(f"{path.name}: all boxes lie within 0 to 1, as fractions of the picture do; give pixels")
     return GroundTruth(found, boxes)
 
 

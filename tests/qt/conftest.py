@@ -60,7 +60,7 @@ def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     workspace.store.__init__(type(workspace.state)(type(workspace.state.selection)(_demo())))  # type: ignore[misc]
     workspace.store.observe(workspace._on_state)
     workspace.truth = GroundTruth()
-    workspace._changed()
+    workspace.changed()
     shared_window.messages.hide()
     shared_window.panel("classes").search.clear()
     shared_window.panel("classes").apply_search()

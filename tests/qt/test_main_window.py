@@ -217,14 +217,14 @@ def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
     saved = explanation.joint[index].copy()
     explanation.joint[index] *= 1.01
     try:
-        window.workspace._maps.clear()
-        window.workspace._changed()
+        window.workspace.cache.forget_maps()
+        window.workspace.changed()
         assert not window.hub.scene.active.shown.check.passed
         assert window.ledger.check.startswith("✗")
     finally:
         explanation.joint[index] = saved
-        window.workspace._maps.clear()
-        window.workspace._changed()
+        window.workspace.cache.forget_maps()
+        window.workspace.changed()
     assert window.ledger.check.startswith("✓")
 
 

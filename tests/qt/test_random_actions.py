@@ -204,7 +204,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
                     assert content.scale is not None
                     assert shown.check is None or shown.check.passed
                 elif content.shown is None:
-                    why = workspace.failures, content.explanation, workspace.busy, workspace.state
+                    why = workspace.compute.failures, content.explanation, workspace.busy, workspace.state
                     assert content.message or content.pane.shows.key == "picture", why
 
         @invariant()

@@ -20,7 +20,6 @@ from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
-from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
@@ -40,9 +39,9 @@ CANINE, DOG = "n02083346", "n02084071"
 
 @pytest.fixture(autouse=True)
 def own_hierarchy_is_put_back(window: MainWindow, settle: object) -> object:
-    info = window.workspace.infos[window.workspace.state.selection.checkpoint]
+    info = window.workspace.compute.infos[window.workspace.state.selection.checkpoint]
     yield
-    if window.workspace.infos[window.workspace.state.selection.checkpoint] is not info:
+    if window.workspace.compute.infos[window.workspace.state.selection.checkpoint] is not info:
         window.workspace.set_hierarchy(info.hierarchy, info.supersets)
         settle()
 
@@ -319,7 +318,7 @@ def test_a_method_is_computed_on_the_worker_and_follows_the_target(window: MainW
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("method:grad_cam")])
     settle()
     content = window.hub.scene.panes[1]
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     expected = attribute("grad_cam", model, sample_pictures()[0], window.hub.scene.target)
     np.testing.assert_allclose(content.shown.values, expected.values, atol=1e-5)
     assert "no probability" in content.subtitle and content.scale.high == 1.0
@@ -357,7 +356,7 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
     assert window.workspace.status.startswith("the table has ground truth for")
     window.actions_by_name["predict_all"].trigger()
     settle_all = window.workspace
-    while len([p for p in settle_all.predictions if p[0] in settle_all.state.pictures]) < 3:
+    while len([p for p in settle_all.compute.predictions if p[0] in settle_all.state.pictures]) < 3:
         QTest.qWait(20)
         QApplication.processEvents()
     QApplication.processEvents()
@@ -419,7 +418,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
     from PySide6.QtWidgets import QLabel
 
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     assert model.sha256 in words and "1000" in words and "cpu" in words
     assert dialog.device.currentText() == "cpu"
 
@@ -452,16 +451,6 @@ def test_a_session_without_its_checkpoint_tells_what_it_was(window: MainWindow, 
     assert window.workspace.state == before
     told = window.messages.text.text()
     assert "gone.safetensors" in told and f"sum {window.hub.scene.active.shown.sum:.3f}" in told
-
-
-def test_autosave_keeps_the_session_and_removes_it_at_the_end(window: MainWindow, tmp_path: Path) -> None:
-    autosave = Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json")
-    assert autosave.start() is False
-    window.workspace.set_target(Expression.of(DOG))
-    autosave.save()
-    assert Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json").start() is True
-    autosave.finish()
-    assert not (tmp_path / "deep" / "autosave.calm.json").exists()
 
 
 def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:

@@ -169,7 +169,7 @@ def test_what_a_checkpoint_does_not_say_is_asked_once_with_guesses(
     assert own_answers.exists()
     window.workspace.open_checkpoint(before)
     settle()
-    window.workspace.models.pop(str(path))
+    window.workspace.compute.models.pop(str(path))
     window.files.open([str(path)])
     settle()
     assert window.workspace.state.selection.checkpoint == str(path)
@@ -183,7 +183,7 @@ def test_a_device_without_memory_hands_over_to_the_cpu(
     window: MainWindow, settle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = window.workspace
-    model = workspace.models[workspace.state.selection.checkpoint]
+    model = workspace.compute.models[workspace.state.selection.checkpoint]
     forward, faults = model.folded_network.forward, [torch.OutOfMemoryError("CUDA out of memory")]
 
     def short_of_memory(pictures: torch.Tensor) -> object:
@@ -192,19 +192,19 @@ def test_a_device_without_memory_hands_over_to_the_cpu(
         return forward(pictures)
 
     monkeypatch.setattr(model.folded_network, "forward", short_of_memory)
-    monkeypatch.setattr(workspace, "device", "auto")
+    monkeypatch.setattr(workspace.compute, "device", "auto")
     workspace.open_pictures([sample_pictures()[4]])
     settle()
     assert not faults and window.hub.scene.explanation is not None
     assert "too little memory" in window.messages.text.text() and "the CPU computes" in window.messages.text.text()
-    assert workspace.device == "cpu"
+    assert workspace.compute.device == "cpu"
 
 
 def test_a_worker_that_raises_is_one_sentence_and_the_next_picture_works(
     window: MainWindow, settle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = window.workspace
-    model = workspace.models[workspace.state.selection.checkpoint]
+    model = workspace.compute.models[workspace.state.selection.checkpoint]
     with monkeypatch.context() as patch:
         patch.setattr(model.folded_network, "forward", lambda _: 1 / 0)
         workspace.open_pictures([sample_pictures()[5]])
@@ -221,7 +221,7 @@ def test_too_little_memory_is_said(
     def full(_: object) -> None:
         raise MemoryError
 
-    model = window.workspace.models[window.workspace.state.selection.checkpoint]
+    model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     monkeypatch.setattr(model.folded_network, "forward", full)
     window.workspace.open_pictures([sample_pictures()[7]])
     settle()

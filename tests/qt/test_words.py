@@ -46,7 +46,7 @@ def test_the_status_names_the_picture_that_is_shown(window: MainWindow, settle) 
     workspace = window.workspace
     workspace.open_pictures(sample_pictures()[:3])
     settle()
-    while workspace._pending:  # the next one, computed ahead
+    while workspace.compute._pending:  # the next one, computed ahead
         QApplication.processEvents()
     workspace.step_picture(1)
     settle()

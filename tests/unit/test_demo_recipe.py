@@ -1,6 +1,5 @@
 """The demo: warm start from a linear classifier, the published weights, the bundled checkpoints."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
 from calm_training.localize import accuracy, box_accuracy
+from calm_training.methods.calm_ml import CalmMl, CalmSettings
 from calm_training.network import make_network
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
 from calm_training.sweep import SweepOptions
@@ -121,7 +121,7 @@ def test_training_pictures_leave_out_what_measures(shared, tmp_path):
 def test_calm_starts_even_and_alive():
     model = ModelConfig(backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none")
     for activation in ("relu", "softplus"):
-        network = make_network(dataclasses.replace(model, saliency_activation=activation), 5).eval()
+        network = make_network(model, CalmMl(CalmSettings(saliency_activation=activation)), 5).network.eval()
         with torch.inference_mode():
             _, a = network(torch.rand(2, 3, 64, 64))
         assert a.min() > 0.5

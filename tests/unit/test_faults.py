@@ -33,7 +33,7 @@ from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.state import Selection, State
-from calm_training.config import load_config
+from calm_training.recipes import load_config
 from calm_training.run_folder import RunFolder
 
 
@@ -63,12 +63,12 @@ def writers(tiny: Path) -> dict[str, Callable[[Path], object]]:
     shapes = {f"n{i}": {"name": "n", "parents": ["all"], "class": i} for i in range(99)}
     many = Hierarchy({"all": {"name": "all", "parents": []}, **shapes}, 99)
     return {
-        "checkpoint": lambda path: save_checkpoint(path, network, info),
+        "checkpoint": lambda path: save_checkpoint(path, network, info, overwrite=True),
         "session": lambda path: save_session(path, state),
         "hierarchy": lambda path: write_hierarchy(path, many),
         "map": lambda path: saliency.save(path.with_suffix(".npz")),
         "figure": lambda path: explanation.figure(saliency).savefig(path.with_suffix(".pdf")),
-        "bytes": lambda path: write_bytes(path, b"x" * 2000),
+        "bytes": lambda path: write_bytes(path, b"x" * 2000, overwrite=True),
     }
 
 
@@ -94,7 +94,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     try:
         write_bytes(tmp_path / "x", b"good")
         with pytest.raises(ExportError, match="No space left on device"):
-            write_bytes(tmp_path / "x", b"y" * 100_000)
+            write_bytes(tmp_path / "x", b"y" * 100_000, overwrite=True)
         assert [path.name for path in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_bytes() == b"good"
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
@@ -130,7 +130,7 @@ _SLOW_WRITER = """
 import sys, time
 from pathlib import Path
 from calm_gui.model.files import atomic_path
-with atomic_path(sys.argv[1]) as temporary:
+with atomic_path(sys.argv[1], overwrite=True) as temporary:
     temporary.write_bytes(b"half")
     print("writing", flush=True)
     time.sleep(60)
@@ -153,7 +153,7 @@ def test_killed_while_saving_the_old_file_stays_and_the_rest_goes_at_the_next_wr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.json", "y.json"]
 
 
-_WRITE_ONCE = "import sys; from calm_gui.model.files import write_bytes; write_bytes(sys.argv[1], b'y')"
+_WRITE_ONCE = "import sys; from calm_gui.model.files import write_bytes; write_bytes(sys.argv[1], b'y', overwrite=True)"
 
 
 def test_an_exception_while_writing_leaves_nothing(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
 
 def resume(path: Path) -> None:
     path.rename(path.with_name("config.json"))
-    RunFolder(path.parent, load_config("cub-resnet50-calm-em"), resume=True)
+    RunFolder(path.parent, load_config("cub+resnet50+calm-em"), resume=True)
 
 
 def annotate(path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
 
     for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
         monkeypatch.setattr(place, fail)
-    run = RunFolder(tmp_path / "run", load_config("cub-resnet50-calm-em"))
+    run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"))
     (tmp_path / "x.png").write_bytes(b"x")
     (tmp_path / "x.pth").write_bytes(b"\x80\x02")
     (tmp_path / "x.safetensors").write_bytes(b"x")

@@ -230,12 +230,12 @@ def test_no_command_leaves_a_marker(inputs: Path, command: str, tmp_path: Path) 
 def test_a_training_state_runs_nothing(
     inputs: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from calm_training.config import load_config
     from calm_training.network import _from_file
+    from calm_training.recipes import load_config
     from calm_training.run_folder import RunFolder
 
     monkeypatch.chdir(tmp_path)
-    run = RunFolder(tmp_path / "run", load_config("cub-resnet50-calm-em"), resume=False, overwrite=False)
+    run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"), resume=False, overwrite=False)
     shutil.copy(inputs / name, run._state)
     with pytest.raises(CalmError, match="can't be read"):
         run.load_state()

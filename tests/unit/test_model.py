@@ -101,7 +101,7 @@ def test_the_grid_follows_from_the_stride_or_a_forward_pass(
     changed = CheckpointInfo(
         "calm-ml", info.backbone, stride, info.classes, saliency_activation="softplus", input=InputSpec(size=size)
     )
-    save_checkpoint(path, build_network(changed), changed)
+    save_checkpoint(path, build_network(changed), changed, overwrite=True)
     model = load_model(path, "cpu")
     assert model.grid == grid
     assert model.explain(PICTURES[0]).joint.shape == (6, *grid)

@@ -18,10 +18,11 @@ from calm_gui.session.expression import Expression, Term, evaluate, shortest_exp
 from calm_gui.session.jobs import Job
 from calm_gui.session.pane import Pane
 from calm_gui.session.persistence import load_session, save_session
+from calm_gui.session.picture_files import pictures_in
 from calm_gui.session.state import RegionShape, Selection, State, Threshold, View
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
-from calm_gui.session.workspace import Workspace, pictures_in
+from calm_gui.session.workspace import Workspace
 
 SHAPES = {
     "all": {"name": "all", "parents": []},
@@ -186,7 +187,7 @@ def test_a_picture_is_open_once_whatever_way_leads_to_it(tmp_path: Path) -> None
     workspace.open_pictures([detour], current=str(detour / "b.jpg"))
     assert workspace.state.picture == b
     workspace.open_checkpoint(detour / "x.safetensors")
-    assert workspace._loading == str(tmp_path / "x.safetensors")
+    assert workspace.compute.loading == str(tmp_path / "x.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -358,7 +359,7 @@ def test_truth_from_a_table(tmp_path: Path) -> None:
     assert truth.boxes_of("/x/a.jpg") == (Box(1, 2, 3, 4), Box(5, 6, 7, 8))
     assert truth.boxes_of("/x/b.jpg") == (Box(0, 0, 9, 9),)
     assert GroundTruth().class_of("a.jpg") is None
-    assert truth.coverage(["/x/a.jpg", "/y/b.jpg", "/x/c.jpg"]) == "the table has ground truth for 2 of 3 open pictures"
+    assert truth.coverage(["/x/a.jpg", "/y/b.jpg", "/x/c.jpg"]) == "the table has ground truth for 2 of 3 pictures"
     said = truth.coverage(["/x/c.jpg"])
     assert "none of 1" in said and "names a.jpg" in said and said.endswith("c.jpg")
     (tmp_path / "t.csv").write_text("file,wnid,class\na.jpg,n99999999,dog\n", "utf-8")

@@ -36,7 +36,11 @@ def test_folders_sort_numbers_as_numbers_and_pass_over_what_is_no_picture(tmp_pa
         picture(tmp_path / "train" / name / "a.JPG")
     (tmp_path / "train/9/.DS_Store").write_text("")
     (tmp_path / "train/9/notes.txt").write_text("")
-    (tmp_path / "train/.git").mkdir()
+    (tmp_path / "train/9/Thumbs.db").write_text("")
+    picture(tmp_path / "train/9/._a.jpg")
+    picture(tmp_path / "train/9/.trash/a.jpg")
+    picture(tmp_path / "train/.git/a.jpg")
+    picture(tmp_path / "train/__MACOSX/9/a.jpg")
     found = read_folder(tmp_path, "train")
     assert [c.name for c in found.classes] == ["1 one", "9", "10", "n02124075"]
     assert found.classes[3].wnid == "n02124075"
@@ -45,12 +49,12 @@ def test_folders_sort_numbers_as_numbers_and_pass_over_what_is_no_picture(tmp_pa
     with pytest.raises(DataError, match="empty"):
         read_folder(tmp_path, "train")
     with pytest.raises(DataError, match="no folders"):
-        read_folder(picture(tmp_path / "flat/a.jpg").parent, "train")
+        read_folder(picture(tmp_path / "flat/a.jpg").parent, "")
 
 
 def test_csv_tables(tmp_path):
     (tmp_path / "index.csv").write_bytes("\ufefffile,class\r\na.jpg,owl\r\nb.jpg,cat\r\n".encode())
-    found = read_csv(tmp_path, "train")
+    found = read_csv(tmp_path, "")
     assert [c.name for c in found.classes] == ["cat", "owl"]
     assert [(s.path.name, s.label) for s in found.samples] == [("a.jpg", 1), ("b.jpg", 0)]
     (tmp_path / "train.csv").write_text("file,class_index,wnid\na.jpg,2,n02124075\n")
@@ -59,7 +63,7 @@ def test_csv_tables(tmp_path):
     with pytest.raises(DataError, match=r"train\.csv, line 3"):
         read_csv(tmp_path, "train")
     with pytest.raises(DataError, match=r"index\.csv can't be read"):
-        read_csv(tmp_path / "nowhere", "train")
+        read_csv(tmp_path / "nowhere", "")
 
 
 @pytest.mark.shared

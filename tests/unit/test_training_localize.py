@@ -22,6 +22,7 @@ from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.masks import MaskedPicture, read_masks_csv
 from calm_training.evaluate import main
 from calm_training.localize import accuracy, box_accuracy, class_maps, mask_accuracy, memberships, min_max, predictions
+from calm_training.methods import method_named
 from calm_training.network import make_network
 from calm_training.removal import removal_curves
 from calm_training.sweep import SweepOptions
@@ -42,10 +43,8 @@ HIERARCHY = Hierarchy(
 
 def checkpoint(path: Path, method: str, classes: ClassTable = CLASSES, hierarchy: Hierarchy | None = HIERARCHY) -> Path:
     torch.manual_seed(0)
-    model = ModelConfig(
-        method=method, backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none"
-    )
-    network = make_network(model, len(classes))
+    model = ModelConfig(backbone="timm:test_efficientnet", output_stride=16, dilated=True, weights="none")
+    network = make_network(model, method_named(method)(), len(classes)).network
     torch.nn.init.normal_(network.head.class_branch.weight, std=3)
     if method != "cam":
         torch.nn.init.normal_(network.head.saliency_branch.weight, std=3)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,20 @@ import torch
 from PIL import Image
 
 from calm_gui.errors import CalmError, DataError
+from calm_gui.model.backbones import build_backbone
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
+from calm_gui.render.naming import map_title
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
-from calm_training.loop import RunInterruptedError, learning_rate_factor, objective, train
+from calm_training.distributed import Processes
+from calm_training.loop import RunInterruptedError, train
+from calm_training.methods import Batch, method_named
+from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.network import freeze, make_network
+from calm_training.objectives import TopTarget
+from calm_training.optimizer import learning_rate_factor, make_optimizer
+from calm_training.trainer import Task
 
 BACKBONE = "timm:test_efficientnet"
 SIZE = 64
@@ -40,7 +49,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def tiny(**optimizer: object) -> Config:
+def tiny(methods: dict[str, object] | None = None, **optimizer: object) -> Config:
     """Settings of a run that takes a second."""
     return Config(
         recipe="tiny",
@@ -48,6 +57,7 @@ def tiny(**optimizer: object) -> Config:
         model=ModelConfig(
             backbone=BACKBONE, output_stride=16, dilated=True, weights="none", input=InputSpec(size=SIZE)
         ),
+        methods=methods or {"calm-em": CalmEmSettings()},
         optimizer=OptimizerConfig(
             **{"learning_rate": 1e-2, "head_factor": 1.0, "epochs": 2, "batch": 8, "schedule": "cosine", **optimizer}
         ),
@@ -57,10 +67,10 @@ def tiny(**optimizer: object) -> Config:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes of noisy pictures, red and blue, 12 for training and 4 for testing each."""
+    """Two classes of noisy pictures, red and blue, 12 for training, 4 for validation and 4 for testing each."""
     root = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)
-    for split, number in (("train", 12), ("test", 4)):
+    for split, number in (("train", 12), ("val", 4), ("test", 4)):
         for name, channel in (("10 blue", 2), ("9 red", 0)):
             folder = root / split / name
             folder.mkdir(parents=True)
@@ -82,18 +92,21 @@ def assert_same(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
-    config = tiny(epochs=6, name="adamw")
-    config = dataclasses.replace(config, model=dataclasses.replace(config.model, method=method))
+    config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
     model = load_model(best)
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
-    assert model.info.method == method
+    assert model.info.method == method_named(method).reads_as
     assert model.info.training["settings"]["optimizer"]["epochs"] == 6
-    assert model.info.training["metrics"]["top-1 on the test split"] >= 0.75
+    metrics = model.info.training["metrics"]
+    assert metrics["top-1 on the test split"] >= 0.75
+    assert (metrics["validation pictures"], metrics["test pictures"]) == (8, 8)
     red = model.explain(pictures / "test/9 red/0.png")
     assert red.top(1)[0][0] == 0
+    if model.info.is_cam:  # the map goes by the name of its method
+        assert map_title(red.cam(0))[0] == f"{method_named(method).title} — 9 red"
     rows = (tmp_path / "run/log.csv").read_text().splitlines()
     assert rows[0].startswith("epoch,loss,accuracy")
     assert len(rows) == 7
@@ -101,19 +114,37 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
-def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, monkeypatch):
-    config = tiny(e_step=e_step, ema_decay=0.9)
+def settings_of(*names: str, **first: object) -> dict[str, object]:
+    """Settings of methods by their names; those of the first as given."""
+    return {name: method_named(name).Settings(**(first if name == names[0] else {})) for name in names}
+
+
+RUNS = {
+    "current": settings_of("calm-em", e_step="current"),
+    "ema": settings_of("calm-em", e_step="ema", ema_decay=0.9),
+    "epoch": settings_of("calm-em", e_step="epoch"),
+    "epoch with has, cutmix, adl": settings_of("calm-em", "has", "cutmix", "adl", e_step="epoch"),
+    "cam with has": settings_of("cam", "has"),
+    "cam with cutmix": settings_of("cam", "cutmix"),
+    "cam with adl": settings_of("cam", "adl"),
+    "acol": settings_of("acol"),
+    "spg": settings_of("spg"),
+}
+
+
+@pytest.mark.parametrize("methods", RUNS.values(), ids=RUNS)
+def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, methods, monkeypatch):
+    config = tiny(methods)
     train(config, pictures, tmp_path / "whole", quiet=True)
-    steps = []
+    steps, forward = [], Task.forward
 
     def interrupting(*arguments):
         steps.append(1)
         if len(steps) == 5:  # in the second epoch
             os.kill(os.getpid(), signal.SIGTERM)
-        return objective(*arguments)
+        return forward(*arguments)
 
-    monkeypatch.setattr("calm_training.loop.objective", interrupting)
+    monkeypatch.setattr(Task, "forward", interrupting)
     with pytest.raises(RunInterruptedError, match="epoch 2"):
         train(config, pictures, tmp_path / "parts", quiet=True)
     train(config, pictures, tmp_path / "parts", resume=True, quiet=True)
@@ -158,10 +189,12 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_weights_of_one(pictures, tmp_path):
+@pytest.mark.parametrize("recipe", ["folder", "folder+calm-em+has+cutmix+adl", "folder+acol", "folder+spg"])
+def test_two_processes_give_the_weights_of_one(pictures, tmp_path, recipe):
     # SGD: Adam divides a gradient that is nothing but rounding by its own size.
     settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")
     frozen = [part for setting in settings for part in ("--set", setting)]
+    frozen += ["--recipe", recipe]
     subprocess.run([sys.executable, *command(pictures, tmp_path / "one", *frozen)], check=True, env=ONE_THREAD)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     subprocess.run(
@@ -180,7 +213,7 @@ def test_frozen_stages_stay_and_their_cached_outputs_give_the_same_run(pictures,
     config = dataclasses.replace(config, model=model, data=DataConfig(augment=False))
     best = train(config, pictures, tmp_path / "run", quiet=True)
     torch.manual_seed(config.run.seed)
-    start = make_network(config.model, 2)
+    start = make_network(config.model, CalmEm(), 2).network
     frozen, trained = freeze(start, config.model)
     before, after = start.state_dict(), weights(best)
     still = [name for name in before if name.startswith(("backbone.trunk.conv_stem", "backbone.trunk.blocks.1"))]
@@ -195,17 +228,17 @@ def test_frozen_stages_stay_and_their_cached_outputs_give_the_same_run(pictures,
 
 
 def test_non_finite_losses_are_skipped_and_counted_and_too_many_end_the_run(pictures, tmp_path, monkeypatch):
-    calls = []
+    calls, loss = [], CalmEm.loss
 
     def sometimes_nan(*arguments):
         calls.append(1)
-        return objective(*arguments) * (math.nan if len(calls) == 2 else 1)
+        return loss(*arguments) * (math.nan if len(calls) == 2 else 1)
 
-    monkeypatch.setattr("calm_training.loop.objective", sometimes_nan)
+    monkeypatch.setattr(CalmEm, "loss", sometimes_nan)
     best = train(tiny(), pictures, tmp_path / "run", quiet=True)
     assert all(torch.isfinite(t).all() for t in weights(best).values())
     assert (tmp_path / "run/log.csv").read_text().splitlines()[1].endswith(",1")
-    monkeypatch.setattr("calm_training.loop.objective", lambda *a: objective(*a) * math.nan)
+    monkeypatch.setattr(CalmEm, "loss", lambda *a: loss(*a) * math.nan)
     config = dataclasses.replace(tiny(), run=RunConfig(device="cpu", workers=0, nonfinite_steps=3))
     with pytest.raises(CalmError, match="3 steps in a row"):
         train(config, pictures, tmp_path / "nan", quiet=True)
@@ -230,7 +263,7 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
 
 def test_broken_test_pictures_are_never_skipped_silently(pictures, tmp_path):
     broken = tmp_path / "broken"
-    for split in ("train", "test"):
+    for split in ("train", "val", "test"):
         for name in ("a", "b"):
             (broken / split / name).mkdir(parents=True)
             Image.new("RGB", (70, 70)).save(broken / split / name / "0.png")
@@ -246,3 +279,47 @@ def test_learning_rate_schedules():
     assert learning_rate_factor(cosine, 0, 10) == 1
     assert learning_rate_factor(cosine, 20, 10) == pytest.approx(0.5)
     assert learning_rate_factor(OptimizerConfig(schedule="constant"), 99, 10) == 1
+
+
+def test_layers_that_pretrained_weights_lack_learn_at_the_heads_rate(tmp_path):
+    """VGG16's sixth convolution isn't torchvision's; all other layers of the backbone are."""
+    whole = build_backbone("vgg16", 8).state_dict()
+    torch.save({name: tensor for name, tensor in whole.items() if "conv6" not in name}, tmp_path / "vgg16.pth")
+    model = ModelConfig(backbone="vgg16", weights=str(tmp_path / "vgg16.pth"))
+    network, fresh = make_network(model, CalmEm(), 3)
+    names = {name for name, parameter in network.named_parameters() if any(parameter is p for p in fresh)}
+    heads = {f"head.{branch}.{kind}" for branch in ("class_branch", "saliency_branch") for kind in ("weight", "bias")}
+    assert names == heads | {"backbone.conv6.weight", "backbone.conv6.bias"}
+    optimizer = make_optimizer(network, fresh, OptimizerConfig(learning_rate=1e-3, head_factor=10))
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    assert all(
+        rates[id(parameter)] == pytest.approx(1e-2 if name in names else 1e-3)
+        for name, parameter in network.named_parameters()
+    )
+    random = make_network(dataclasses.replace(model, weights="none"), CalmEm(), 3)
+    assert len(random.fresh) == 4
+
+
+def test_a_batch_that_processes_cannot_share_evenly_is_refused(pictures, tmp_path, monkeypatch):
+    @contextmanager
+    def three(_: str):
+        yield Processes(0, 3)
+
+    monkeypatch.setattr("calm_training.loop.processes", three)
+    with pytest.raises(CalmError, match="a batch of 8 pictures can't be divided evenly among 3 processes"):
+        train(tiny(), pictures, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+def test_few_classes_as_target_are_a_distribution(method):
+    """Mixed labels: the loss of two weighted classes is the loss of that distribution over all of them."""
+    torch.manual_seed(0)
+    f, a = torch.randn(3, 5, 4, 4), torch.randn(3, 1, 4, 4)
+    few = TopTarget(torch.tensor([[0, 1], [4, 2], [3, 3]]), torch.tensor([[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]))
+    whole = torch.tensor([[0.3, 0.7, 0, 0, 0], [0, 0, 0, 0, 1.0], [0, 0, 0, 1.0, 0]])
+    objective = method_named(method)()
+    outputs = ((f, a), None) if method == "calm-em" else (f, None if method == "cam" else a)
+    for smoothing in (0.0, 0.1):
+        expected = objective.loss(outputs, Batch(f, whole.argmax(1), (1 - smoothing) * whole + smoothing / 5))
+        torch.testing.assert_close(objective.loss(outputs, Batch(f, whole.argmax(1), few), smoothing), expected)

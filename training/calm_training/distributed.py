@@ -1,6 +1,5 @@
 """One process or many: ranks as torchrun sets them, exact sums over processes, words from the first one only."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
+
+from calm_gui.ranks import rank_number
 
 __all__ = ["ALONE", "Processes", "processes", "wrap"]
 
@@ -42,6 +43,22 @@ class Processes:
         """Whether the flag is set in any process; all must ask at the same point."""
         return self.sum([float(flag)], device)[0] > 0
 
+    def gather(self, values: torch.Tensor) -> torch.Tensor:
+        """The whole step's (world B,...) of each process's (B,...), in the order of its pictures; no gradient."""
+        values = values.detach().contiguous()
+        if self.world == 1:
+            return values
+        parts = [torch.empty_like(values) for _ in range(self.world)]
+        distributed.all_gather(parts, values)
+        return torch.stack(parts, 1).flatten(0, 1)
+
+    def total(self, values: torch.Tensor) -> torch.Tensor:
+        """Sum of a tensor over all processes; no gradient."""
+        values = values.detach().clone()
+        if self.world > 1:
+            distributed.all_reduce(values)
+        return values
+
     def wait(self) -> None:
         """Wait until all processes are here."""
         if self.world > 1:
@@ -60,12 +77,12 @@ def processes(device_type: str) -> Iterator[Processes]:
     device_type : str
         ``cuda`` communicates through nccl, everything else through gloo.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if (rank_number("WORLD_SIZE") or 1) == 1:
         yield ALONE
         return
     distributed.init_process_group("nccl" if device_type == "cuda" else "gloo")
     try:
-        yield Processes(distributed.get_rank(), distributed.get_world_size(), int(os.environ.get("LOCAL_RANK", "0")))
+        yield Processes(distributed.get_rank(), distributed.get_world_size(), rank_number("LOCAL_RANK") or 0)
     finally:
         distributed.destroy_process_group()
 

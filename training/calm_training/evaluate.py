@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from calm_gui.command import command
 from calm_gui.errors import CalmError
 
 __all__ = ["main"]
 
 
+@command("calm-evaluate")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments, 130 interrupted.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted.
     """
     options = _parser().parse_args(arguments)
     if getattr(options, "resume", False) and not options.out:
@@ -58,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     common.add_argument("--out", type=Path, help="JSON file to write, with table (.md) and plot (.png, .svg) beside it")
     common.add_argument("--resume", action="store_true", help="go on with the interrupted evaluation that --out names")
+    common.add_argument("--overwrite", action="store_true", help="replace the files of --out that are there")
     common.add_argument("--json", action="store_true", help="print JSON instead of a table")
     half = argparse.ArgumentParser(add_help=False)
     half.add_argument("--split", default="test", help="split of metadata/ (default: test)")
@@ -90,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("checkpoint", nargs="+", metavar="CHECKPOINT", help="files or bundled names")
     report.add_argument("--out", type=Path, required=True, help="folder for report.md, results and figures")
     report.add_argument("--resume", action="store_true", help="go on with the interrupted report in --out")
+    report.add_argument("--overwrite", action="store_true", help="replace the report in --out")
     report.add_argument("--most", type=int, metavar="N", help="at most N pictures of a set (lowest hashes)")
     report.add_argument("--slow", type=int, default=20, metavar="N", help="pictures for slow parts (default: 20)")
     return parser
@@ -98,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 def _evaluate(options: argparse.Namespace) -> None:
     from dataclasses import fields
 
+    from calm_gui.model.files import check_free, write_text
     from calm_training.evaluation import Evaluation, conventions, read_set, versions
     from calm_training.plots import draw
     from calm_training.tables import table_of
@@ -105,6 +110,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     wanted = {field.name for field in fields(Evaluation)}
     settings = {name: value for name, value in vars(options).items() if name in wanted}
     evaluation = Evaluation(**{**settings, "maps": tuple(settings.get("maps", ()))})
+    files = _files(options.out) if options.out else []
+    for path in files:
+        check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)
     found = read_set(evaluation)  # all faults of the data come here, before any network
     journal = evaluation.journal(_journal_path(options.out), found, resume=options.resume) if options.out else None
     results = _measured(evaluation, found, options, journal)
@@ -112,11 +120,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     content = {"conventions": said, "results": results, "versions": versions()}
     print(json.dumps(content, indent=1) if options.json else text)
     if options.out:
-        from calm_gui.model.files import write_bytes
-
-        write_bytes(options.out, json.dumps(content, indent=1).encode())
-        write_bytes(options.out.with_suffix(".md"), f"{text}\n".encode())
-        draw(options.command, results, options.out)
+        write_text(files[0], json.dumps(content, indent=1), overwrite=options.overwrite)
+        write_text(files[1], f"{text}\n", overwrite=options.overwrite)
+        draw(options.command, results, options.out, overwrite=options.overwrite)
     if journal:
         journal.discard()
 
@@ -141,6 +147,14 @@ def _measured(evaluation: Any, found: Any, options: argparse.Namespace, journal:
     return results
 
 
+def _files(out: Path) -> list[Path]:
+    """What an evaluation writes: numbers, table, plots."""
+    beside = [out.with_suffix(suffix) for suffix in (".md", ".png", ".svg")]
+    if out in beside:
+        raise CalmError(f"{out} is to be the JSON file, beside which {out.suffix} has a place of its own; use .json")
+    return [out, *beside]
+
+
 def _journal_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.journal")
 
@@ -157,6 +171,7 @@ def _report(options: argparse.Namespace) -> None:
         slow=options.slow,
         workers=options.workers,
         resume=options.resume,
+        overwrite=options.overwrite,
         quiet=options.quiet,
     )
     print(page)

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.errors import DataError, ExportError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_text
 
 __all__ = ["Journal"]
 
@@ -32,7 +33,7 @@ class Journal:
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
         header = json.loads(json.dumps({"evaluation": settings}))
         lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
-        write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+        write_text(path, "".join(f"{line}\n" for line in lines), overwrite=True)
 
     def counts(self, checkpoint: str) -> dict[str, dict[str, Any]]:
         """What every picture finished under a checkpoint counted, by the picture's key."""
@@ -61,9 +62,9 @@ class Journal:
         try:
             # What follows the last line break was cut off by the interruption.
             lines = self.path.read_bytes().decode("utf-8").split("\n")[:-1]
-            if lines and json.loads(lines[0]) != header:
+            if lines and (changes := compare_values(json.loads(lines[0]), header)):
                 raise DataError(
-                    f"{self.path} is of an evaluation with other settings, pictures or versions; "
+                    f"{self.path} is of an evaluation with other settings ({say_changes(changes)}); "
                     "give the same ones, or leave --resume out"
                 )
             for line in lines[1:]:

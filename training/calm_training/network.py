@@ -1,53 +1,68 @@
 """The network that a configuration describes: weights, frozen stages, statistics."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from calm_gui.core.classes import ClassTable
-from calm_gui.errors import CheckpointError
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.errors import CheckpointError, ClassLookupError
 from calm_gui.model.backbones import Backbone, build_backbone
-from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.foreign import find_weights, read_foreign
 from calm_gui.model.info import CheckpointInfo
 from calm_training.config import Config, ModelConfig
 from calm_training.frozen import split_backbone
+from calm_training.methods import Objective
 from calm_training.pretrained import LITE0, efficientnet_lite0
 
-__all__ = ["checkpoint_info", "freeze", "make_network", "set_training"]
+__all__ = ["KnownClasses", "Start", "checkpoint_info", "freeze", "known_classes", "make_network", "set_training"]
 
 
-def make_network(model: ModelConfig, n_classes: int) -> HeadNetwork:
+class Start(NamedTuple):
+    """A network before its first step.
+
+    Attributes
+    ----------
+    network : HeadNetwork
+    fresh : tuple of torch.nn.Parameter
+        Those that pretrained weights lack: the head's, and layers that only our variant of the backbone has. Where
+        nothing is pretrained, the head's alone.
+    """
+
+    network: HeadNetwork
+    fresh: tuple[nn.Parameter, ...]
+
+
+def make_network(model: ModelConfig, objective: Objective[Any], n_classes: int) -> Start:
     """A network with the wanted start.
 
     Parameters
     ----------
     model : ModelConfig
+    objective : Objective
+        Makes the head.
     n_classes : int
 
     Returns
     -------
-    HeadNetwork
-        With random branches; the backbone starts from `model.weights`.
+    Start
+        With a random head; the backbone starts from `model.weights`.
 
     Raises
     ------
     CheckpointError
         If the weights can't be had; the message says what to fetch and where to put it.
     """
-    backbone = _backbone(model)
-    head: CalmHead | CamHead
-    if model.method == "cam":
-        head = CamHead(backbone.channels, n_classes)
-    else:
-        head = CalmHead(backbone.channels, n_classes, model.saliency_activation)
-        # An even saliency to begin with: every place may first show what it knows, and ReLU isn't born dead.
-        nn.init.normal_(head.saliency_branch.weight, std=1e-3)
-        nn.init.ones_(head.saliency_branch.get_parameter("bias"))
-    return HeadNetwork(backbone, head)
+    backbone, loaded = _backbone(model, objective.stands_on(model.backbone))
+    head = objective.make_head(backbone.channels, n_classes)
+    lacking = [parameter for name, parameter in backbone.named_parameters() if loaded and name not in loaded]
+    return Start(HeadNetwork(backbone, head), (*head.parameters(), *lacking))
 
 
 def freeze(network: HeadNetwork, model: ModelConfig) -> tuple[nn.Module, HeadNetwork]:
@@ -79,39 +94,79 @@ def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
                 module.eval()
 
 
-def checkpoint_info(config: Config, classes: ClassTable, training: Mapping[str, object]) -> CheckpointInfo:
-    """Metadata of a run's checkpoint; the class order is the data's."""
-    hierarchy, supersets = None, tuple[str, ...]()
-    if len(classes) == 1000 and all(c.wnid for c in classes):
-        from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
+class KnownClasses(NamedTuple):
+    """Classes with what WordNet knows of them.
 
-        classes = imagenet_classes()
-        hierarchy, supersets = imagenet_hierarchy(classes), imagenet_supersets()
+    Attributes
+    ----------
+    classes : ClassTable
+    hierarchy : Hierarchy or None
+    supersets : tuple of str
+    """
+
+    classes: ClassTable
+    hierarchy: Hierarchy | None = None
+    supersets: tuple[str, ...] = ()
+
+
+def known_classes(classes: ClassTable) -> KnownClasses:
+    """Classes that all have wnids, as ImageNet's folders are called, with names and hierarchy; others as they are."""
+    if not all(info.wnid for info in classes):
+        return KnownClasses(classes)
+    from calm_gui.model.class_matching import match_classes, matched_hierarchy
+    from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
+    from calm_gui.model.wordnet import describe
+
+    whole = imagenet_classes()
+    if [info.wnid for info in classes] == [info.wnid for info in whole]:
+        return KnownClasses(whole, imagenet_hierarchy(whole), imagenet_supersets())
+    known = {info.wnid: info for info in whole}
+    try:
+        named = [
+            replace(known[info.wnid], index=info.index)
+            if info.wnid in known
+            else ClassInfo(info.index, name, info.wnid, synonyms, gloss)
+            for info in classes
+            for name, synonyms, gloss in [describe(str(info.wnid))]
+        ]
+        table = ClassTable(named)
+        return KnownClasses(table, matched_hierarchy(table, match_classes(table)))
+    except ClassLookupError:  # an id that looks like a noun of WordNet and is none
+        return KnownClasses(classes)
+
+
+def checkpoint_info(
+    config: Config, objective: Objective[Any], known: KnownClasses, training: Mapping[str, object]
+) -> CheckpointInfo:
+    """Metadata of a run's checkpoint; the class order is the data's."""
     model = config.model
     return CheckpointInfo(
-        method=model.method,
-        backbone=model.backbone,
+        method=objective.reads_as,
+        backbone=objective.stands_on(model.backbone),
         output_stride=model.output_stride,
         dilated=model.dilated,
-        saliency_activation=None if model.method == "cam" else model.saliency_activation,
+        saliency_activation=objective.saliency_activation,
         input=model.input,
-        classes=classes,
-        hierarchy=hierarchy,
-        supersets=supersets,
+        classes=known.classes,
+        hierarchy=known.hierarchy,
+        supersets=known.supersets,
         training={"recipe": config.recipe, "settings": json.loads(json.dumps(config.to_json())), **training},
         licence=config.run.licence,
+        **objective.head_options,
     )
 
 
-def _backbone(model: ModelConfig) -> Backbone:
+def _backbone(model: ModelConfig, variant: str) -> tuple[Backbone, Container[str]]:
+    """A backbone, and the names of its tensors that came from pretrained weights."""
     if model.weights == "pretrained" and model.backbone == LITE0:
-        return efficientnet_lite0(model.output_stride)[0]
-    backbone = build_backbone(model.backbone, model.output_stride, model.dilated)
+        backbone = efficientnet_lite0(model.output_stride)[0]
+        return backbone, backbone.state_dict().keys()
+    backbone = build_backbone(variant, model.output_stride, model.dilated)
+    if model.weights == "none":
+        return backbone, ()
     if model.weights == "pretrained":
-        _load_backbone(backbone, _published(model.backbone), model.backbone)
-    elif model.weights != "none":
-        _load_backbone(backbone, _from_file(Path(model.weights)), model.weights)
-    return backbone
+        return backbone, _load_backbone(backbone, _published(model.backbone), model.backbone)
+    return backbone, _load_backbone(backbone, _from_file(Path(model.weights)), model.weights)
 
 
 def _from_file(path: Path) -> Mapping[str, Tensor]:
@@ -141,8 +196,8 @@ def _published(name: str) -> Mapping[str, Tensor]:
         ) from error
 
 
-def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> None:
-    """Load what fits by name and shape; layers that only our variant has keep their random start."""
+def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> Container[str]:
+    """Load what fits by name and shape, and give its names; our variant's own layers keep their random start."""
     state = backbone.state_dict()
     fitting = {k: v for k, v in tensors.items() if k in state and v.shape == state[k].shape}
     if len(fitting) < 0.8 * len(state):
@@ -150,3 +205,4 @@ def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str)
             f"only {len(fitting)} of the backbone's {len(state)} tensors are in {name}; these are another network's"
         )
     backbone.load_state_dict(fitting, strict=False)
+    return fitting.keys()

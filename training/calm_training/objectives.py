@@ -17,7 +17,18 @@ from torch.utils.checkpoint import checkpoint
 
 from calm_gui.model.calm import Activation, log_saliency
 
-__all__ = ["Reduction", "Target", "TopTarget", "calm_em", "calm_m_step", "calm_ml", "cam", "smoothed", "top_target"]
+__all__ = [
+    "Reduction",
+    "Target",
+    "TopTarget",
+    "calm_em",
+    "calm_m_step",
+    "calm_ml",
+    "cam",
+    "smoothed",
+    "spread",
+    "top_target",
+]
 
 Reduction = Literal["mean", "none"]
 
@@ -186,15 +197,15 @@ def calm_m_step(
         return loss.mean() if reduction == "mean" else loss
 
 
-def cam(f: Tensor, target: Tensor, *, label_smoothing: float = 0.0, reduction: Reduction = "mean") -> Tensor:
+def cam(f: Tensor, target: Target, *, label_smoothing: float = 0.0, reduction: Reduction = "mean") -> Tensor:
     """Cross-entropy of the class maps' means, the classifier that CAM explains (the paper's section 3).
 
     Parameters
     ----------
     f : Tensor
         Class feature maps (B,C,H,W); the mean over H and W is the logit (supplement A).
-    target : Tensor
-        Class indices (B,) or a distribution over classes (B,C).
+    target : Tensor or TopTarget
+        Class indices (B,), a distribution over classes (B,C), or one over few of them.
     label_smoothing : float
         Share of the target, in [0,1), that is spread evenly over all classes.
     reduction : {"mean", "none"}
@@ -207,6 +218,8 @@ def cam(f: Tensor, target: Tensor, *, label_smoothing: float = 0.0, reduction: R
     """
     with torch.autocast(f.device.type, enabled=False):
         logits = f.mean((2, 3), dtype=torch.float32)
+        if isinstance(target, TopTarget):
+            target = spread(target, logits.shape[1])
         if target.is_floating_point():
             target = target.to(logits.dtype)
         return F.cross_entropy(logits, target, label_smoothing=label_smoothing, reduction=reduction)
@@ -222,6 +235,12 @@ def top_target(probabilities: Tensor, number: int) -> TopTarget:
     """The `number` most probable classes of a distribution (B,C), their weights scaled to sum to 1."""
     weights, classes = probabilities.topk(number, dim=1)
     return TopTarget(classes, weights / weights.sum(1, keepdim=True))
+
+
+def spread(target: TopTarget, classes: int) -> Tensor:
+    """A distribution over few classes as one over all of them (B,C), float32."""
+    zeros = torch.zeros(len(target.classes), classes, device=target.classes.device)
+    return zeros.scatter_add_(1, target.classes, target.weights.float())
 
 
 def _log_parts(f: Tensor, a: Tensor, activation: Activation, normaliser_gradient: bool) -> tuple[Tensor, Tensor]:
@@ -247,6 +266,9 @@ def _objective(
 
     ``of_rows(log_joint, log_joint_source)`` maps rows (...,Z) of the two joints to losses (...).
     """
+    if isinstance(target, TopTarget) and label_smoothing:
+        classes = branches[0].shape[1]
+        target = (1 - label_smoothing) * spread(target, classes) + label_smoothing / classes
     if isinstance(target, Tensor) and not target.is_floating_point():
         target = (
             smoothed(target, branches[0].shape[1], label_smoothing)

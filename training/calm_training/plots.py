@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from calm_gui.model.files import atomic_path
 from calm_gui.render.drawing import drawing
-from calm_gui.render.lettering import font_families
+from calm_gui.render.lettering import font_families, printable
 
 __all__ = ["draw", "plot_of"]
 
@@ -22,6 +22,7 @@ def plot_of(command: str, results: Results) -> Figure:
     Accuracy: reliability against the diagonal. Removal: R_k over k with 95 % intervals, as the paper's figure 5.
     Others: bars of the score of every map.
     """
+    results = {printable(name): result for name, result in results.items()}
     maps = [name for result in results.values() for name in result.get("maps", ())]
     families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
     with drawing({"font.family": families}):
@@ -37,13 +38,16 @@ def plot_of(command: str, results: Results) -> Figure:
     return figure
 
 
-def draw(command: str, results: Results, path: Path) -> list[Path]:
-    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time."""
+def draw(command: str, results: Results, path: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write the figure of a command's results beside `path`, as ``.png`` and ``.svg``; the same bytes every time.
+
+    Errors as for `calm_gui.model.files.atomic_path`.
+    """
     figure = plot_of(command, results)
     written = []
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
         target = path.with_suffix(suffix)
-        with atomic_path(target) as temporary, drawing():
+        with atomic_path(target, overwrite=overwrite) as temporary, drawing():
             figure.savefig(temporary, metadata=metadata)
         written.append(target)
     return written

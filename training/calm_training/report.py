@@ -11,7 +11,7 @@ from calm_gui.core.classes import ClassSet
 from calm_gui.core.maps import Map
 from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, DataError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import check_free, write_text
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.cub_cues import CubCues
@@ -128,8 +128,8 @@ def run_part(
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.evaluation, load(name), found, options) for name in part.checkpoints}
     content = {"settings": settings, "conventions": conventions(part.evaluation, results), "results": results}
-    write_bytes(target, json.dumps(content, indent=1).encode())
-    draw(part.evaluation.command, results, target)
+    write_text(target, json.dumps(content, indent=1), overwrite=True)
+    draw(part.evaluation.command, results, target, overwrite=True)
     journal.discard()
     return json.loads(target.read_text("utf-8"))  # as a resumed report reads it: keys are text
 
@@ -144,6 +144,7 @@ def write_report(
     slow: int = 20,
     workers: int = 1,
     resume: bool = False,
+    overwrite: bool = False,
     quiet: bool = False,
 ) -> Path:
     """Measure everything and write ``report.md`` with its figures into the folder `out`.
@@ -160,6 +161,8 @@ def write_report(
         Threads that decode and score.
     resume : bool
         Whether to go on with an interrupted report in `out`.
+    overwrite : bool
+        Whether a report that is there may be replaced.
     quiet : bool
         No progress bar.
 
@@ -174,7 +177,10 @@ def write_report(
 
     from calm_gui.api import load_checkpoint
 
+    page = out / "report.md"
     parts = parts_of(data, checkpoints, most=most, slow=slow)
+    for path in (page, *(out / f"{part.name}.json" for part in parts)):
+        check_free(path, overwrite=overwrite or resume)
     for part in parts:
         read_set(part.evaluation)  # faults of the data come before any network
     out.mkdir(parents=True, exist_ok=True)
@@ -188,8 +194,7 @@ def write_report(
         lines += [f"![{TITLES[part.evaluation.command]}]({part.name}.png)", ""]
     lines += _figures({name: load(name) for name in checkpoints}, read_set(parts[0].evaluation), out)
     lines += ["## Versions", "", ", ".join(f"{name} {number}" for name, number in versions().items()), ""]
-    page = out / "report.md"
-    write_bytes(page, "\n".join(lines).encode())
+    write_text(page, "\n".join(lines), overwrite=True)
     return page
 
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
-from calm_gui.model.files import write_bytes
+from calm_gui.model.files import write_text
 from calm_training.evaluation import Evaluation, versions
 from calm_training.report import Part, run_part
 from calm_training.tables import table_of
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.only:
             numbers = ", ".join(f"{name} {number}" for name, number in versions().items())
             tables["versions"] = f"\nMeasured with {numbers}.\n"
-        write_bytes(options.out, with_tables(options.out.read_text("utf-8"), tables).encode())
+        write_text(options.out, with_tables(options.out.read_text("utf-8"), tables), overwrite=True)
     except (CalmError, OSError) as error:
         print(f"calm_training.results: {error}", file=sys.stderr)
         return 1

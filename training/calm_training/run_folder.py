@@ -9,13 +9,17 @@ from typing import Any
 
 import torch
 
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.errors import CalmError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes
+from calm_gui.model.files import read_bounded, write_bytes, write_text
 from calm_training.config import Config
 
 __all__ = ["RunFolder"]
 
 _MAX_BYTES = 20_000_000
+
+_DECISIVE = ("data", "model", "methods", "optimizer")
+"""Settings that a run can't be gone on with if they change."""
 
 
 class RunFolder:
@@ -57,13 +61,13 @@ class RunFolder:
                 raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
             shutil.rmtree(path)
         path.mkdir(parents=True, exist_ok=True)
-        write_bytes(self._settings, json.dumps(config.to_json(), indent=1).encode())
+        write_text(self._settings, json.dumps(config.to_json(), indent=1), overwrite=True)
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write everything that resuming needs."""
         content = io.BytesIO()  # not a file, where torch reports a full disk as an error of its own
         torch.save(state, content)
-        write_bytes(self._state, content.getvalue())
+        write_bytes(self._state, content.getvalue(), overwrite=True)
 
     def load_state(self) -> dict[str, Any] | None:
         """The state to go on from, None if the run was ended before the first one."""
@@ -96,26 +100,24 @@ class RunFolder:
         writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(history)
-        write_bytes(self.path / "log.csv", text.getvalue().encode())
+        write_text(self.path / "log.csv", text.getvalue(), overwrite=True)
 
     def _refuse_other_settings(self, config: Config) -> None:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
-            before = {section: dict(before[section]) for section in ("data", "model", "optimizer")}
+            if "model" in before and "methods" not in before:
+                raise ValueError("it was begun by version 0.1, which has to end it")
+            before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(
                 f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start anew with "
                 "--overwrite"
             ) from error
         now = json.loads(json.dumps(config.to_json()))
-        changed = [
-            f"{section}.{key}"
-            for section in ("data", "model", "optimizer")
-            for key in now[section]
-            if before[section].get(key) != now[section][key]
-        ]
-        if changed:
-            raise CalmError(f"the run in {self.path} had other settings ({', '.join(changed)}); it can't be resumed so")
+        if changes := compare_values(before, {section: now[section] for section in _DECISIVE}):
+            raise CalmError(
+                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed so"
+            )
 
 
 def _event_writer() -> Any:

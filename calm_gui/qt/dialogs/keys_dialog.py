@@ -1,5 +1,6 @@
 """The cheat sheet: every key and mouse gesture; keys can be changed."""
 
+from PySide6.QtCore import QKeyCombination, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
@@ -7,6 +8,8 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QKeySequenceEdit,
     QLabel,
+    QMessageBox,
+    QPushButton,
     QScrollArea,
     QTabWidget,
     QTextBrowser,
@@ -37,6 +40,12 @@ GESTURES = (
 )
 """What the mouse and keys do beyond the menus."""
 
+_NEVER_SHORTCUTS = tuple(
+    QKeyCombination(key)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape, Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
+)
+"""Keys that end the typing of a shortcut and aren't taken for one, since dialogs and fields need them."""
+
 
 class KeysDialog(QDialog):
     """Lists gestures and shortcuts; a changed shortcut counts at once and is kept.
@@ -58,6 +67,7 @@ class KeysDialog(QDialog):
         for name, action in actions.items():
             editor = QKeySequenceEdit(action.shortcut())
             editor.setMaximumSequenceLength(1)
+            editor.setFinishingKeyCombinations(_NEVER_SHORTCUTS)
             editor.setClearButtonEnabled(True)
             editor.setAccessibleName(f"Keys of {action.text().replace('&', '')}")
             editor.editingFinished.connect(lambda n=name: self._change(n))
@@ -84,7 +94,9 @@ class KeysDialog(QDialog):
             QDialogButtonBox.StandardButton.RestoreDefaults | QDialogButtonBox.StandardButton.Close
         )
         buttons.rejected.connect(self.reject)
-        buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults).clicked.connect(self.restore_defaults)
+        buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults).clicked.connect(self._ask_restore)
+        for button in buttons.findChildren(QPushButton):
+            button.setAutoDefault(False)  # or Enter, pressed anywhere in the dialog, would press the first of them
         layout = QVBoxLayout(self)
         layout.addWidget(tabs)
         layout.addWidget(self.message)
@@ -106,6 +118,19 @@ class KeysDialog(QDialog):
         apply_shortcuts(self._actions, self._settings)
         self._say("")
 
+    def _ask_restore(self) -> None:
+        """Give all actions their own keys again if that is really meant, since keys that were chosen are lost by it."""
+        own = [a for a in self._actions.values() if a.property("default") != _keys_of(a)]
+        if not own:
+            self._say("all keys are as they were at first")
+            return
+        names = ", ".join(action.text().replace("&", "").rstrip("…") for action in own[:3])
+        more = f" and {len(own) - 3} more" if len(own) > 3 else ""
+        answers = QMessageBox.StandardButton
+        question = f"{names}{more} have keys that you chose. Give them their first ones again?"
+        if QMessageBox.question(self, "Keys", question, answers.Yes | answers.No, answers.No) == answers.Yes:
+            self.restore_defaults()
+
     def restore_defaults(self) -> None:
         """Give all actions their own keys again."""
         for name, action in self._actions.items():
@@ -118,3 +143,7 @@ class KeysDialog(QDialog):
     def _say(self, sentence: str) -> None:
         self.message.setText(sentence)
         self.message.setStyleSheet(f"color: {current_theme().bad};")
+
+
+def _keys_of(action: QAction) -> str:
+    return "; ".join(keys.toString() for keys in action.shortcuts())

@@ -161,13 +161,13 @@ class PicturesPanel(DockPanel):
     def _verdict(self, row: int, scene: Scene) -> bool | None:
         """Whether the prediction is right; None where that isn't known."""
         picture = self._pictures[row]
-        predicted = self._workspace.predictions.get((picture, scene.state.selection.checkpoint))
+        predicted = self._workspace.compute.predictions.get((picture, scene.state.selection.checkpoint))
         true = self._workspace.true_class(picture)
         return None if predicted is None or true is None else predicted[0] == true
 
     def _mark(self, scene: Scene) -> None:
         known = (
-            len(self._workspace.predictions),
+            len(self._workspace.compute.predictions),
             self._workspace.truth,
             scene.state.selection.checkpoint,
             self._pictures,
@@ -212,7 +212,7 @@ class PicturesPanel(DockPanel):
     def _words(self, picture: str, scene: Scene) -> str:
         """What the filter looks through: the file's name, the predicted class and the groups that hold it."""
         words = [Path(picture).name]
-        if predicted := self._workspace.predictions.get((picture, scene.state.selection.checkpoint)):
+        if predicted := self._workspace.compute.predictions.get((picture, scene.state.selection.checkpoint)):
             info, hierarchy = scene.classes[predicted[0]], scene.hierarchy
             words += [info.name, *info.synonyms]
             if hierarchy is not None and (key := hierarchy.by_class.get(info.index)):

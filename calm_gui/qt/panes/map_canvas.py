@@ -27,6 +27,7 @@ from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.contour import cell_outline, contour_lines
+from calm_gui.render.mark_colours import FOUND, TRUTH
 from calm_gui.render.overlay import UNSEEN_DIM
 from calm_gui.render.words import dim, even_shape, map_words, winner_words
 from calm_gui.session.scene import PaneContent, chosen_cells
@@ -206,7 +207,7 @@ class MapCanvas(QWidget):
         if isinstance(content.shown, Map) and self._view.overlay:
             self._draw_threshold(painter, content.shown)
         if self._view.ground_truth:
-            self._draw_boxes(painter, self._truth, QColor("#39d353"), dashed=False)
+            self._draw_boxes(painter, self._truth, QColor(TRUTH), dashed=False)
         self._draw_regions(painter)
         if self._cross is not None:
             self._draw_cross(painter)
@@ -380,7 +381,7 @@ class MapCanvas(QWidget):
                 painter.setPen(QPen(QColor(colour), width))
                 painter.drawPath(contour)
         if self._view.boxes:
-            self._draw_boxes(painter, boxes, QColor("#ffd33d"), dashed=True)
+            self._draw_boxes(painter, boxes, QColor(FOUND), dashed=True)
 
     def _reached(self, shown: Map) -> tuple[QPainterPath, tuple[Box, ...]]:
         """The line around the cells that reach the threshold, on this widget, and boxes around their parts."""

@@ -47,7 +47,7 @@ def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position:
     first.setCheckable(True)
     first.setChecked(pane.checkpoint is None)
     first.triggered.connect(lambda: workspace.change_pane(position, checkpoint=None))
-    for key in workspace.infos:
+    for key in workspace.compute.infos:
         action = checkpoints.addAction(Path(key).name)
         action.setCheckable(True)
         action.setChecked(pane.checkpoint == key)

@@ -53,6 +53,7 @@ def _file(window: "MainWindow") -> Menu:
         Command("checkpoint_info", "Checkpoint and &device…", window.dialogs.show_checkpoint, "Ctrl+I"),
         None,
         Command("open_session", "Open s&ession…", files.open_session, "Ctrl+Alt+O"),
+        Command("last_session", "&Restore the last session", files.restore_last, tip="What was open at the last end"),
         Command("save_session", "S&ave session…", files.save_session, "Ctrl+Alt+S"),
         None,
         Command("export", "&Export figure…", files.export, "Ctrl+S", "export", "Save what the panes show"),

@@ -31,7 +31,7 @@ def _methods(workspace: Workspace) -> tuple[Pane, ...]:
 def _checkpoints(workspace: Workspace) -> tuple[Pane, ...]:
     """The attribution under each checkpoint that was opened, and under the bundled ones."""
     bundled = (str(Path(path).absolute()) for path in bundled_checkpoints().values())
-    keys = dict.fromkeys((workspace.state.selection.checkpoint, *workspace.infos, *bundled))
+    keys = dict.fromkeys((workspace.state.selection.checkpoint, *workspace.compute.infos, *bundled))
     return tuple(Pane(ATTRIBUTION, "target", key) for key in list(keys)[:MAX_PANES])
 
 

@@ -158,8 +158,8 @@ class MainWindow(QMainWindow):
 
     def _show_scene(self, scene: Scene) -> None:
         state, shown = scene.state, scene.active.shown
-        model = self.workspace.models.get(state.selection.checkpoint)
-        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.forward_ms)
+        model = self.workspace.compute.models.get(state.selection.checkpoint)
+        known = (scene.info, scene.explanation, model, self.workspace.truth, self.workspace.compute.forward_ms)
         opened = (state.pictures, state.current, state.selection.checkpoint, *known)
         if opened != self._opened:  # most changes are to what is chosen
             self._opened = opened
@@ -184,8 +184,8 @@ class MainWindow(QMainWindow):
         parts = [checkpoint]
         if model is not None:
             parts.append(str(model.device).upper())
-        if self.workspace.forward_ms is not None:
-            parts.append(f"{self.workspace.forward_ms:.0f} ms")
+        if self.workspace.compute.forward_ms is not None:
+            parts.append(f"{self.workspace.compute.forward_ms:.0f} ms")
         self.status.device.setText(" · ".join(parts))
         self.status.device.setToolTip("Checkpoint, device, and the time of the last forward pass")
         self.menu_row.show_scene(scene)

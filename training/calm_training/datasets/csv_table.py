@@ -3,19 +3,27 @@
 from pathlib import Path
 
 from calm_gui.errors import DataError
-from calm_training.datasets.picture_set import PictureSet, Sample, class_table, natural_key
+from calm_gui.model.class_names import class_table
+from calm_training.datasets.layout import Layout
+from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
 from calm_training.datasets.text_table import csv_rows, whole_number
 
-__all__ = ["read_csv"]
+__all__ = ["CSV", "csv_splits", "read_csv"]
+
+
+def csv_splits(root: Path) -> tuple[str, ...]:
+    """The tables ``<split>.csv`` below `root` beside ``index.csv``; none if no one is named like a split."""
+    names = [path.stem for path in sorted(root.glob("*.csv")) if path.stem != "index"]
+    return tuple(names) if SPLIT_NAMES.intersection(map(str.casefold, names)) else ()
 
 
 def read_csv(root: Path, split: str) -> PictureSet:
-    """``root/<split>.csv``, else ``root/index.csv``: columns file (relative to root), and class_index or class.
+    """``root/<split>.csv``, or ``root/index.csv`` where `split` is empty.
 
-    With class_index, names come from the column wnid or name, else from the index.
+    Columns are file (relative to root), and class_index or class. With class_index, names come from the column wnid or
+    name, else from the index.
     """
-    table = root / f"{split}.csv"
-    table = table if table.exists() else root / "index.csv"
+    table = root / f"{split or 'index'}.csv"
     rows = csv_rows(table)
     if not rows or "file" not in rows[0] or not {"class_index", "class"} & set(rows[0]):
         raise DataError(f"{table}: a header with the columns file and class_index or class is expected")
@@ -23,10 +31,14 @@ def read_csv(root: Path, split: str) -> PictureSet:
         names = sorted({row["class"] for row in rows}, key=natural_key)
         index = {name: i for i, name in enumerate(names)}
         labels = [index[row["class"]] for row in rows]
-        classes = class_table(names)
+        classes = class_table(tuple(names))
     else:
         labels = [whole_number(row["class_index"], table, i) for i, row in enumerate(rows, 2)]
         known = {label: row.get("wnid") or row.get("name") or "" for label, row in zip(labels, rows, strict=True)}
-        classes = class_table(known.get(i) or f"class {i}" for i in range(max(labels) + 1))
+        classes = class_table(tuple(known.get(i) or f"class {i}" for i in range(max(labels) + 1)))
     paths = [root / row["file"] for row in rows]
-    return PictureSet(tuple(Sample(p, c) for p, c in zip(paths, labels, strict=True)), classes)
+    samples = tuple(Sample(path, label) for path, label in zip(paths, labels, strict=True))
+    return PictureSet(samples, classes, numbered="class" not in rows[0])
+
+
+CSV = Layout(csv_splits, read_csv)

@@ -3,14 +3,16 @@
 from pathlib import Path
 
 from calm_gui.errors import DataError
-from calm_training.datasets.picture_set import PictureSet, Sample, class_table
+from calm_gui.model.class_names import class_table
+from calm_training.datasets.layout import Layout
+from calm_training.datasets.picture_set import PictureSet, Sample
 from calm_training.datasets.text_table import text_lines
 
-__all__ = ["read_cub"]
+__all__ = ["CUB", "read_cub"]
 
 
 def read_cub(root: Path, split: str) -> PictureSet:
-    """CUB-200-2011 in its original layout; classes that have no picture are left out, the rest keep their order."""
+    """CUB-200-2011's ``train`` or ``test``; classes that have no picture are left out, the rest keep their order."""
     tables = [_numbered(root / name) for name in ("images.txt", "image_class_labels.txt", "train_test_split.txt")]
     files, classes_of, training = tables
     names = _numbered(root / "classes.txt")
@@ -22,7 +24,10 @@ def read_cub(root: Path, split: str) -> PictureSet:
         for key, file in files.items()
         if training[key] == wanted
     ]
-    return PictureSet(tuple(samples), class_table(names[str(number)] for number in present))
+    return PictureSet(tuple(samples), class_table(tuple(names[str(number)] for number in present)))
+
+
+CUB = Layout(lambda _: ("train", "test"), read_cub)
 
 
 def _numbered(path: Path) -> dict[str, str]:

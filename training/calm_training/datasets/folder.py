@@ -3,39 +3,56 @@
 from pathlib import Path
 
 from calm_gui.errors import DataError
-from calm_training.datasets.picture_set import PictureSet, Sample, class_table, natural_key
+from calm_gui.model.class_names import class_table
+from calm_gui.model.picture_suffixes import PICTURE_SUFFIXES
+from calm_training.datasets.layout import Layout
+from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
 
-__all__ = ["read_folder"]
+__all__ = ["FOLDER", "folder_splits", "read_folder"]
 
-PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif"})
+
+def folder_splits(root: Path) -> tuple[str, ...]:
+    """The folders below `root` that are named like splits, with all others beside them; none if no one is."""
+    names = [folder.name for folder in _folders(root)]
+    return tuple(names) if SPLIT_NAMES.intersection(map(str.casefold, names)) else ()
 
 
 def read_folder(root: Path, split: str) -> PictureSet:
-    """One folder of pictures for each class, below ``root/split`` if that exists, else below ``root``.
+    """One folder of pictures for each class, below ``root/split``, or below `root` itself where `split` is empty.
 
-    Classes are sorted by folder name, numbers as numbers. Hidden files and files that aren't pictures by their
-    extension are passed over.
+    Classes are sorted by folder name, numbers as numbers. Hidden files and folders, and files that aren't pictures by
+    their extension, are passed over.
     """
-    base = root / split if (root / split).is_dir() else root
-    folders = sorted((p for p in _entries(base) if p.is_dir() and p.name[0] != "."), key=lambda p: natural_key(p.name))
+    base = root / split
+    folders = sorted(_folders(base), key=lambda folder: natural_key(folder.name))
     if not folders:
         raise DataError(f"{base} has no folders; one folder of pictures for each class is expected")
     samples = [
         Sample(path, label)
         for label, folder in enumerate(folders)
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in PICTURE_SUFFIXES and path.name[0] != "."
+        if path.suffix.lower() in PICTURE_SUFFIXES and not any(map(_is_hidden, path.relative_to(folder).parts))
     ]
-    classes = class_table(folder.name for folder in folders)
-    result = PictureSet(tuple(samples), classes)
-    empty = [folder.name for folder, n in zip(folders, result.counts(), strict=True) if not n]
+    names = [folder.name for folder in folders]
+    counts = [0] * len(folders)
+    for sample in samples:
+        counts[sample.label] += 1
+    empty = [name for name, count in zip(names, counts, strict=True) if not count]
     if empty:
         raise DataError(f"{base}: no pictures in {len(empty)} of {len(folders)} class folders ({', '.join(empty[:3])})")
-    return result
+    return PictureSet(tuple(samples), class_table(tuple(names)))
 
 
-def _entries(folder: Path) -> list[Path]:
+FOLDER = Layout(folder_splits, read_folder)
+
+
+def _folders(base: Path) -> list[Path]:
     try:
-        return list(folder.iterdir())
+        return [entry for entry in base.iterdir() if entry.is_dir() and not _is_hidden(entry.name)]
     except OSError as error:
-        raise DataError(f"{folder} can't be read: {error.strerror}") from error
+        raise DataError(f"{base} can't be read: {error.strerror}") from error
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a file or folder is none of the user's: hidden, or put beside it by a system (macOS's archives)."""
+    return name.startswith(".") or name == "__MACOSX"

@@ -2,15 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.classes import ClassTable
 from calm_gui.errors import DataError
 
-__all__ = ["PictureSet", "Sample", "class_table", "natural_key"]
+__all__ = ["SPLIT_NAMES", "VALIDATION_NAMES", "PictureSet", "Sample", "natural_key"]
+
+VALIDATION_NAMES = ("val", "valid", "validation")
+"""What a split for choosing settings is called."""
+
+SPLIT_NAMES = frozenset({"train", "training", "test", "testing", *VALIDATION_NAMES})
+"""Names by which splits are known from classes."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class PictureSet:
-    """The pictures of one split, and the classes in the order of their indices."""
+    """The pictures of one split, and the classes in the order of their indices.
+
+    Attributes
+    ----------
+    samples : tuple of Sample
+    classes : ClassTable
+    numbered : bool
+        Whether the data says the classes' indices itself; otherwise they are counted in the order of their names, and
+        mean nothing in another split.
+    """
 
     samples: tuple[Sample, ...]
     classes: ClassTable
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         if not self.samples:
@@ -48,9 +62,3 @@ class PictureSet:
 def natural_key(text: str) -> list[tuple[int, int, str]]:
     """Sort key by which numbers sort as numbers: 2 before 10."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
-
-
-def class_table(names: Iterable[str]) -> ClassTable:
-    """Classes of names in their order; a name that is a wnid, as of ImageNet's folders, is kept as such."""
-    is_wnid = partial(re.fullmatch, r"n\d{8}")
-    return ClassTable(ClassInfo(i, name, name if is_wnid(name) else None) for i, name in enumerate(names))

@@ -3,10 +3,20 @@
 from pathlib import Path
 
 from calm_gui.errors import DataError
-from calm_training.datasets.picture_set import PictureSet, Sample, class_table
+from calm_gui.model.class_names import class_table
+from calm_training.datasets.layout import Layout
+from calm_training.datasets.picture_set import PictureSet, Sample
 from calm_training.datasets.text_table import text_lines, whole_number
 
-__all__ = ["read_wsol"]
+__all__ = ["WSOL", "read_wsol", "wsol_splits"]
+
+
+def wsol_splits(root: Path) -> tuple[str, ...]:
+    """The folders below ``root/metadata``."""
+    try:
+        return tuple(sorted(entry.name for entry in (root / "metadata").iterdir() if entry.is_dir()))
+    except OSError as error:
+        raise DataError(f"{root / 'metadata'} can't be read: {error.strerror}") from error
 
 
 def read_wsol(root: Path, split: str) -> PictureSet:
@@ -30,5 +40,8 @@ def read_wsol(root: Path, split: str) -> PictureSet:
 
         classes = imagenet_classes()
     else:
-        classes = class_table(f"class {i}" for i in range(count))
-    return PictureSet(tuple(Sample(root / "images" / image, labels[image]) for image in ids), classes)
+        classes = class_table(tuple(f"class {i}" for i in range(count)))
+    return PictureSet(tuple(Sample(root / "images" / image, labels[image]) for image in ids), classes, numbered=True)
+
+
+WSOL = Layout(wsol_splits, read_wsol)

@@ -1,0 +1,1 @@
+"""What the user does with what is open: each changes the state once."""

@@ -1,0 +1,34 @@
+"""Marking regions on pictures."""
+
+from collections.abc import Iterable
+
+from calm_gui.session.actions.intents import Intents
+from calm_gui.session.state import RegionShape
+
+__all__ = ["Marking"]
+
+
+class Marking(Intents):
+    """Regions."""
+
+    def add_region(
+        self, kind: str, points: Iterable[tuple[float, float]], radius: float = 0.0, picture: str | None = None
+    ) -> None:
+        """Mark a region on a picture, by default the current one; one that holds no area is ignored."""
+        picture = picture or self.state.picture
+        if picture is None:
+            return
+        taken = {region.name for region in self.state.regions_of(picture)}
+        name = next(f"region {i}" for i in range(1, len(taken) + 2) if f"region {i}" not in taken)
+        shape = RegionShape(name, picture, kind, tuple(points), radius)  # type: ignore[arg-type]
+        if shape.holds_area:
+            self.store.update(regions=(*self.state.regions, shape))
+
+    def rename_region(self, shape: RegionShape, name: str) -> None:
+        """Give a region another name."""
+        renamed = shape._replace(name=name)
+        self.store.update(regions=tuple(renamed if r == shape else r for r in self.state.regions))
+
+    def remove_region(self, shape: RegionShape) -> None:
+        """Forget a region."""
+        self.store.update(regions=tuple(r for r in self.state.regions if r != shape))

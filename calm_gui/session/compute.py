@@ -1,0 +1,408 @@
+"""What takes longer than a frame: loading checkpoints, forward passes and methods' maps, asked of the runner."""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.maps import Map
+from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
+from calm_gui.methods import Method
+from calm_gui.model.answers import Answers, AnswersNeeded
+from calm_gui.model.info import CheckpointInfo, read_info
+from calm_gui.session.cache import ExplanationCache, Pair
+from calm_gui.session.jobs import Job, Runner
+from calm_gui.session.scene import MethodRequest, Scene
+from calm_gui.session.state import State
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["Compute", "Front", "LoadCheckpoint", "error_sentence", "wanted_pairs"]
+
+LoadCheckpoint = Callable[[str, str, Callable[[str], None], Answers], "LoadedModel"]
+"""(checkpoint path, device, progress, answers) -> LoadedModel; runs on the worker."""
+
+_NOW, _NEXT, _METHOD, _WHOLE_FOLDER, _WHEN_IDLE = 0, 1, 2, 2, 9
+"""Urgencies of jobs."""
+
+_log = logging.getLogger(__name__)
+
+
+class Front(Protocol):
+    """Who computes for somebody: has the state, and hears what comes of it."""
+
+    @property
+    def state(self) -> State:
+        """The state."""
+
+    @property
+    def scene(self) -> Scene:
+        """What the state shows."""
+
+    def changed(self) -> None:
+        """Something that is shown has been computed, or has failed."""
+
+    def say(self, status: str) -> None:
+        """What is being done now."""
+
+    def complain(self, sentence: str) -> None:
+        """What went wrong."""
+
+    def ask(self, checkpoint: str, question: AnswersNeeded) -> bool:
+        """A checkpoint doesn't say what it is; whether anybody can answer."""
+
+    def show_picture(self, position: int) -> None:
+        """Go to an open picture."""
+
+
+def error_sentence(error: Exception) -> str:
+    """What went wrong, in one sentence, whatever was raised."""
+    if isinstance(error, CalmError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is too little memory for that; close other programs or use a smaller picture"
+    return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"
+
+
+def wanted_pairs(state: State) -> list[Pair]:
+    """Pictures under checkpoints that a state shows, the current picture's first."""
+    pairs = [(state.picture, state.selection.checkpoint), *(state.pane_keys(pane) for pane in state.panes)]
+    return list(dict.fromkeys((picture, checkpoint) for picture, checkpoint in pairs if picture))
+
+
+class Compute:
+    """Asks the runner for what is shown and not at hand, and keeps what comes.
+
+    Parameters
+    ----------
+    runner : Runner
+    load : callable
+        See `LoadCheckpoint`.
+    device : str
+    cache : ExplanationCache
+    front : Front
+
+    Attributes
+    ----------
+    infos : dict of checkpoint key to CheckpointInfo
+        Of all checkpoints that were opened.
+    models : dict of checkpoint key to LoadedModel
+        Of those that are loaded.
+    failures : dict of (picture, checkpoint) to str
+        Why some explanations will not come.
+    predictions : dict of (picture, checkpoint) to (class index, p)
+        Of all pictures that were explained.
+    forward_ms : float or None
+        Duration of the last forward pass.
+    loading : str or None
+        Key of the checkpoint that is being opened.
+    """
+
+    def __init__(
+        self, runner: Runner, load: LoadCheckpoint, device: str, cache: ExplanationCache, front: Front
+    ) -> None:
+        self.runner = runner
+        self.device = device
+        self.infos: dict[str, CheckpointInfo] = {}
+        self.models: dict[str, LoadedModel] = {}
+        self.failures: dict[Pair, str] = {}
+        self.predictions: dict[Pair, tuple[int, float]] = {}
+        self.forward_ms: float | None = None
+        self.loading: str | None = None
+        self._load = load
+        self._cache = cache
+        self._front = front
+        self._told: set[Pair] = set()
+        self._pending: dict[Pair, int] = {}
+        self._asked_methods: set[MethodRequest] = set()
+        self._own_hierarchies: dict[str, tuple[Hierarchy | None, tuple[str, ...]]] = {}
+        self._fresh: tuple[str, LoadedModel] | None = None  # the worker's, until the window has heard of it
+
+    # What is going on
+
+    @property
+    def busy(self) -> bool:
+        """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
+        return (
+            self.loading is not None
+            or bool(self._asked_methods)
+            or any(pair not in self.failures and pair not in self._cache for pair in wanted_pairs(self._front.state))
+        )
+
+    @property
+    def bad_pictures(self) -> set[str]:
+        """Keys of pictures whose failure was told."""
+        return {picture for picture, _ in self._told}
+
+    def forget_failures(self, picture: str | None = None, checkpoint: str | None = None) -> None:
+        """Try again what failed: of a picture, of a checkpoint, or all of it."""
+        self.failures = {
+            pair: why
+            for pair, why in self.failures.items()
+            if picture not in (None, pair[0]) or checkpoint not in (None, pair[1])
+        }
+        if picture is None and checkpoint is None:
+            self._told.clear()
+
+    # Checkpoints
+
+    def read_info(self, checkpoint: str) -> None:
+        """Read a checkpoint's metadata ahead of loading it; a failure is told when it is loaded."""
+        try:
+            self.infos[checkpoint] = read_info(checkpoint)
+        except CheckpointError as error:
+            _log.info("metadata not read ahead: %s", error)
+
+    def open(self, key: str, answers: Answers, done: Callable[[], None]) -> None:
+        """Load a checkpoint, anew if it is loaded, and call `done`; a failure leaves everything as it was."""
+
+        def failed(error: Exception) -> None:
+            self.loading = None
+            self._failed(error, key)
+
+        def loaded(model: "LoadedModel") -> None:
+            self.loading = None
+            if key == self._front.state.selection.checkpoint and key in self._own_hierarchies:
+                del self._own_hierarchies[key]
+                self._cache.forget(checkpoint=key)
+            self._keep_model(key, model)
+            self.forget_failures(checkpoint=key)
+            done()
+
+        self.loading = key
+        self._front.say(f"loading {Path(key).name}")
+        self.runner.submit(
+            Job(
+                "checkpoint",
+                lambda job: self._load(key, self.device, job.progress, answers),
+                loaded,
+                failed,
+                self._front.say,
+            )
+        )
+
+    def preview(self, path: str, answers: Answers, done: Callable[[str], None]) -> None:
+        """Tell what a checkpoint with these answers would predict for the current picture, without opening it."""
+        picture = self._front.state.picture
+
+        def work(job: Job) -> str:
+            from calm_gui.model.loaded import load_model
+
+            model = load_model(path, self.device, None, job.progress, answers)
+            job.check()
+            top = model.explain(picture).top(5) if picture else []
+            return "\n".join(f"{p:.4f}  {model.classes.name_of(index)}" for index, p in top) or "no picture is open"
+
+        def told(text: str) -> None:
+            self._front.say("")
+            done(text)
+
+        self.runner.submit(Job("preview", work, told, lambda error: told(error_sentence(error)), self._front.say))
+
+    def set_hierarchy(self, key: str, hierarchy: Hierarchy | None, supersets: tuple[str, ...]) -> None:
+        """Use another hierarchy and superset table with a checkpoint's classes, until it is opened anew."""
+        self._own_hierarchies[key] = hierarchy, supersets
+        self.infos[key] = replace(self.infos[key], hierarchy=hierarchy, supersets=supersets)
+        if model := self.models.get(key):
+            self._keep_model(key, model)
+        self._cache.forget(checkpoint=key)
+
+    def set_device(self, device: str) -> None:
+        """Compute on another device from now on."""
+        self.device = device
+        self.models.clear()
+        self._cache.forget()
+
+    # Explanations
+
+    def run(self) -> None:
+        """Ask for every explanation that is shown but not at hand, then for the next picture's."""
+        state = self._front.state
+        wanted = wanted_pairs(state)
+        for picture in self._cache.forget_changed({picture for picture, _ in wanted}):
+            self.forget_failures(picture=picture)
+        for pair in [pair for pair, urgency in self._pending.items() if urgency == _NOW and pair not in wanted]:
+            self.runner.cancel(("explain", *pair))
+            del self._pending[pair]
+        for pair in wanted:
+            if pair in self._cache:
+                self._cache.use(pair)
+            else:
+                self._request(pair, _NOW)
+        following = state.current + 1
+        if 0 < following < len(state.pictures):
+            self._request((state.pictures[following], state.selection.checkpoint), _NEXT)
+        self.run_methods()
+
+    def predict(self, pictures: Iterable[str], checkpoint: str) -> None:
+        """Find the predicted class of pictures, when there is nothing more urgent."""
+        for picture in pictures:
+            if (picture, checkpoint) not in self.predictions:
+                self._request((picture, checkpoint), _WHOLE_FOLDER)
+
+    def _request(self, pair: Pair, urgency: int) -> None:
+        known = pair in self.failures or (pair in self._cache and urgency != _WHOLE_FOLDER)
+        if known or self._pending.get(pair, urgency + 1) <= urgency:
+            return  # it failed, it's at hand, or it's on its way and soon enough
+        self._pending[pair] = urgency
+        self.runner.submit(
+            Job(
+                ("explain", *pair),
+                lambda job: self._explain(job, pair, urgency),
+                lambda found: self._explained(pair, urgency, *found),
+                lambda error: self._explain_failed(pair, error),
+                self._front.say,
+                urgency,
+            )
+        )
+
+    def _explain(self, job: Job, pair: Pair, urgency: int) -> "tuple[LoadedModel, AnyExplanation, float, str]":
+        """On the worker: model, explanation, milliseconds, and why the CPU had to do it."""
+        from calm_gui.model.picture import load_picture
+
+        picture, checkpoint = pair
+        model = self._model_for(checkpoint, job.progress if urgency == _NOW else lambda _: None)
+        job.check()
+        if urgency == _NOW:
+            job.progress(f"explaining {Path(picture).name}")
+        pixels = load_picture(picture)
+        job.check()
+        short_of_memory = ""
+        start = perf_counter()
+        explanation: AnyExplanation
+        try:
+            explanation = model.explain(pixels)
+        except DeviceMemoryError as error:
+            _log.warning("%s; going on with the CPU", error)
+            model = self._load(checkpoint, "cpu", job.progress, Answers())
+            explanation = model.explain(pixels)
+            short_of_memory = str(error)
+        duration = (perf_counter() - start) * 1000
+        explanation.node_probabilities  # noqa: B018  computed here, so that no click waits for it
+        return model, explanation, duration, short_of_memory
+
+    def _explained(
+        self,
+        pair: Pair,
+        urgency: int,
+        model: "LoadedModel",
+        explanation: AnyExplanation,
+        ms: float,
+        short_of_memory: str,
+    ) -> None:
+        self._pending.pop(pair, None)
+        if self.forward_ms is None:
+            self._import_ahead()
+        self._keep_model(pair[1], model)
+        if short_of_memory and self.device != "cpu":
+            self.device = "cpu"
+            self._front.complain(f"{short_of_memory}; the CPU computes from now on")
+        wanted = wanted_pairs(self._front.state)
+        if urgency < _WHOLE_FOLDER or pair in wanted:
+            info = self.infos[pair[1]]
+            if explanation.hierarchy is not info.hierarchy:  # which was changed while the worker explained
+                explanation.give_hierarchy(info.hierarchy, info.superset_table)
+            self._cache.keep(pair, explanation, wanted)
+        self.predictions[pair] = explanation.top(1)[0]
+        self.forward_ms = ms
+        if pair in wanted:
+            self._front.changed()
+            self.run()
+        elif urgency == _WHOLE_FOLDER:
+            self._front.changed()
+
+    def _explain_failed(self, pair: Pair, error: Exception) -> None:
+        self._pending.pop(pair, None)
+        self.failures[pair] = error_sentence(error)
+        if pair in wanted_pairs(self._front.state):
+            self._told.add(pair)
+            self._failed(error, pair[1])
+            self._back_from(pair[0], error)
+
+    def _back_from(self, picture: str, error: Exception) -> None:
+        """After a picture that can't be opened, show the last good one again."""
+        state, good = self._front.state, self._cache.pictures
+        if isinstance(error, PictureError) and picture == state.picture:
+            positions = [i for i, key in enumerate(state.pictures) if key in good]
+            if positions:
+                self._front.show_picture(min(positions, key=lambda i: abs(i - state.current)))
+
+    def _failed(self, error: Exception, checkpoint: str) -> None:
+        if isinstance(error, AnswersNeeded) and self._front.ask(checkpoint, error):
+            return
+        if not isinstance(error, CalmError):
+            _log.error("unexpected failure", exc_info=error)
+        self._front.changed()
+        self._front.say("")
+        self._front.complain(error_sentence(error))
+
+    def _import_ahead(self) -> None:
+        """Import on the worker what the first threshold would otherwise wait for: a sixth of a second."""
+        self.runner.submit(
+            Job("import", lambda _: import_module("scipy.ndimage"), lambda _: None, lambda _: None, urgency=_WHEN_IDLE)
+        )
+
+    def _model_for(self, key: str, progress: Callable[[str], None]) -> "LoadedModel":
+        """A checkpoint's model, on the worker: loaded once, though jobs that wait already want it too."""
+        if model := self.models.get(key):
+            return model
+        fresh = self._fresh
+        if fresh is None or fresh[0] != key:
+            self._fresh = fresh = key, self._load(key, self.device, progress, Answers())
+        return fresh[1]
+
+    def _keep_model(self, key: str, model: "LoadedModel") -> None:
+        if own := self._own_hierarchies.get(key):
+            hierarchy, supersets = own
+            model.info = replace(model.info, hierarchy=hierarchy, supersets=supersets)
+            model.hierarchy, model.supersets = hierarchy, model.info.superset_table
+        self.models[key] = model
+        self.infos[key] = model.info
+        self._fresh = None
+
+    # Methods of others
+
+    def run_methods(self) -> None:
+        """Ask for the maps of methods that are shown and not at hand; those that are no longer shown are stopped."""
+        wanted = self._front.scene.method_requests()
+        for request in self._asked_methods - set(wanted):
+            self.runner.cancel(("method", *request))
+        for request in wanted:
+            if request not in self._asked_methods:
+                self._submit_method(request)
+        self._asked_methods = set(wanted)
+
+    def shows_methods(self, state: State) -> bool:
+        """Whether a pane shows a method."""
+        return any(isinstance(pane.shows, Method) for pane in state.panes)
+
+    def _submit_method(self, request: MethodRequest) -> None:
+        picture, checkpoint, method, target = request
+        model = self.models[checkpoint]
+        explanation = self._cache.get((picture, checkpoint))
+
+        def work(job: Job) -> Map:
+            passes = 0
+
+            def tick() -> None:
+                nonlocal passes
+                job.check()
+                passes += 1
+                job.progress(f"{method.title}: pass {passes}")
+
+            return method.map(model, picture, target, tick, explanation)
+
+        def done(result: "Map | Exception") -> None:
+            found = result if isinstance(result, Map) else CalmError(error_sentence(result))
+            if explanation is not None:
+                self._cache.maps(explanation)[method, target] = found
+            self._asked_methods.discard(request)
+            self._front.changed()
+
+        self.runner.submit(Job(("method", *request), work, done, done, self._front.say, urgency=_METHOD))

@@ -1,0 +1,121 @@
+"""What a run trains on, is chosen on and is tested on: three sets of pictures with the classes of the first."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from calm_gui.errors import DataError
+from calm_training.datasets.layouts import LAYOUTS
+from calm_training.datasets.picture_set import VALIDATION_NAMES, PictureSet, Sample
+from calm_training.datasets.same_classes import with_classes
+from calm_training.datasets.split import split_by_hash
+
+__all__ = ["Splits", "read_splits"]
+
+TEST_SHARE = 0.2
+"""Of an undivided set."""
+
+VALIDATION_SHARE = 0.1
+"""Of the training pictures, or of an undivided set."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The pictures of a run.
+
+    Attributes
+    ----------
+    train, validation : PictureSet
+    test : PictureSet or None
+        None where there is none.
+    notes : tuple of str
+        Sentences on what was divided here.
+    """
+
+    train: PictureSet
+    validation: PictureSet
+    test: PictureSet | None
+    notes: tuple[str, ...] = ()
+
+
+def read_splits(layout: str, root: Path, train: str = "train", validation: str = "", test: str = "test") -> Splits:
+    """Read the pictures of a run.
+
+    What isn't divided is, class by class, by the hash of the file names: a split that never changes.
+
+    Parameters
+    ----------
+    layout : str
+        Key of `LAYOUTS`.
+    root : Path
+    train, test : str
+        Names of the splits. There needn't be one called ``test``.
+    validation : str
+        Likewise; where it is empty, a split called ``val``, ``valid`` or ``validation``, else a tenth of the training
+        pictures.
+
+    Raises
+    ------
+    DataError
+        If a split is missing, pictures can't be read, a class isn't one of training's, or training has but one.
+    """
+    kind = LAYOUTS[layout]
+    if not root.is_dir():
+        raise DataError(f"there is no folder {root}")
+    names = kind.splits(root)
+    notes = []
+    found_test: PictureSet | None = None
+    if not names:
+        whole = kind.read(root, "")
+        found_test, trained = _divided(whole, TEST_SHARE)
+        found_validation, trained = _divided(trained, VALIDATION_SHARE / (1 - TEST_SHARE))
+        notes.append(
+            f"{root} isn't divided: by the hash of their names, {len(found_test.samples)} pictures are for testing, "
+            f"{len(found_validation.samples)} for validation, {len(trained.samples)} for training"
+        )
+    else:
+        for name in (train, *filter(None, [validation]), *([test] if test != "test" else [])):
+            if name not in names:
+                raise DataError(f"{root} has no split {name!r}; it has {', '.join(names)}")
+        trained = kind.read(root, train)
+        if test in names:
+            found_test = kind.read(root, test)
+        chosen = validation or next((name for name in VALIDATION_NAMES if name in names and name != test), "")
+        if chosen:
+            found_validation = kind.read(root, chosen)
+        else:
+            found_validation, trained = _divided(trained, VALIDATION_SHARE)
+            notes.append(
+                f"{root} has no validation split: {len(found_validation.samples)} of the training pictures are kept "
+                "apart for it, by the hash of their names"
+            )
+    if len(trained.classes) < 2:
+        raise DataError(f"{root} has one class, {trained.classes[0].name}; there is nothing to tell apart")
+    return Splits(
+        trained,
+        with_classes(found_validation, trained.classes, "validation"),
+        None if found_test is None else with_classes(found_test, trained.classes, "test"),
+        tuple(notes),
+    )
+
+
+def _divided(pictures: PictureSet, share: float) -> tuple[PictureSet, PictureSet]:
+    """A share of the pictures of each class, at least one where there are two, and the others."""
+    of_class: dict[int, list[Sample]] = defaultdict(list)
+    for sample in pictures.samples:
+        of_class[sample.label].append(sample)
+    taken, left = list[Sample](), list[Sample]()
+    for samples in of_class.values():
+        number = min(max(1, round(share * len(samples))), len(samples) - 1)
+        first, second = split_by_hash(samples, number)
+        taken += first
+        left += second
+    if not taken:
+        raise DataError("there is one picture of each class, so that none can be kept apart from training")
+    return replace(pictures, samples=_in_order(taken, pictures)), replace(pictures, samples=_in_order(left, pictures))
+
+
+def _in_order(samples: Sequence[Sample], pictures: PictureSet) -> tuple[Sample, ...]:
+    chosen = set(samples)
+    return tuple(sample for sample in pictures.samples if sample in chosen)

@@ -1,0 +1,58 @@
+"""How well a checkpoint localizes validation pictures: what settings and epochs are chosen by."""
+
+import json
+from pathlib import Path
+
+from calm_gui.model.files import write_text
+from calm_gui.model.loaded import load_model
+from calm_training.datasets.masks import MaskedPicture
+from calm_training.datasets.text_table import csv_rows, text_lines
+from calm_training.evaluation import Evaluation, EvaluationSet, read_set
+from calm_training.localize import box_accuracy, mask_accuracy
+
+__all__ = ["localization_of", "measure_of", "read_validation"]
+
+
+def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
+    """Pictures with boxes or masks, whichever a folder has, as ``calm-evaluate wsol`` and ``masks`` take them.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason.
+    """
+    metadata = folder / "metadata" / split
+    if (folder / "index.csv").exists():
+        rows = csv_rows(folder / "index.csv")
+        has_masks = bool(rows) and "mask" in rows[0]
+    else:
+        lines = text_lines(metadata / "localization.txt")
+        has_masks = bool(lines) and lines[0][1].count(",") == 2  # id,mask,ignore and not id,x0,y0,x1,y1
+    return read_set(Evaluation("masks" if has_masks else "wsol", folder, split))
+
+
+def measure_of(pictures: EvaluationSet) -> str:
+    """The measure that the pictures allow: ``PxAP`` of masks, ``MaxBoxAccV2`` of boxes."""
+    return "PxAP" if _have_masks(pictures) else "MaxBoxAccV2"
+
+
+def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
+    """The measure of the true class's map; kept beside the checkpoint with its hash, so that none is measured twice."""
+    model = load_model(checkpoint)
+    measure = measure_of(pictures)
+    kept = checkpoint.with_name(f"{checkpoint.stem}-localization.json")
+    if kept.exists():
+        known = json.loads(kept.read_text("utf-8"))
+        if known.get("sha256") == model.sha256 and measure in known:
+            return float(known[measure])
+    own = "cam" if model.info.is_cam else "attribution"
+    if measure == "PxAP":
+        score = float(mask_accuracy(model, pictures, maps=[own])["maps"][own])  # type: ignore[arg-type]
+    else:
+        score = float(box_accuracy(model, pictures, maps=[own])["maps"][own]["MaxBoxAccV2"])  # type: ignore[arg-type]
+    write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
+    return score
+
+
+def _have_masks(pictures: EvaluationSet) -> bool:
+    return isinstance(pictures, list) and bool(pictures) and isinstance(pictures[0], MaskedPicture)
