@@ -44,14 +44,12 @@ def settle(window: MainWindow) -> None:
 
 
 def save(widget: QWidget, name: str) -> None:
-    """Save a widget with 256 colours, which such pictures survive and repositories like."""
+    """Save a widget in full colour; a palette would turn the maps' even colours into steps."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     width, height = image.width(), image.height()
     rows = Image.frombuffer("RGB", (width, height), image.constBits(), "raw", "RGB", image.bytesPerLine(), 1)
     OUT.mkdir(parents=True, exist_ok=True)
-    rows.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG).save(
-        OUT / f"{name}.png", optimize=True
-    )
+    rows.save(OUT / f"{name}.png", optimize=True)
     print(name)
 
 
@@ -73,6 +71,7 @@ def main_view(window: MainWindow) -> None:
 def search(window: MainWindow) -> None:
     window.panel("classes").search.setText("crane")
     window.panel("classes").apply_search()
+    window.docks.open("view")
 
 
 def sets(window: MainWindow) -> None:
@@ -126,8 +125,9 @@ def methods(window: MainWindow) -> None:
 
 def plot(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
-    window.panel("ladder")._plotted.setChecked(True)
-    window.panel("ladder")._own.setChecked(True)
+    window.docks.open("ladder")
+    window.panel("ladder").plotted.setChecked(True)
+    window.panel("ladder").own.setChecked(True)
 
 
 SCENES: dict[str, Callable[[MainWindow], None]] = {

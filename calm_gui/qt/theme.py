@@ -94,7 +94,7 @@ QStatusBar {{ background: {window}; color: {muted}; border-top: 1px solid {borde
 QStatusBar::item {{ border: none; }}
 QWidget#menuRow {{ background: {window}; }}
 QWidget#questionBar {{ background: {panel}; border-top: 1px solid {border}; border-bottom: 1px solid {border}; }}
-QPushButton#segment {{ border-radius: 0; border-right-width: 0; padding: 2px 12px; background: {field}; }}
+QPushButton#segment {{ border-radius: 0; border-right-width: 0; padding: 2px 8px; background: {field}; }}
 QPushButton#segment:first {{ border-top-left-radius: 4px; }}
 QPushButton#segment:checked {{ background: {fill}; color: #ffffff; border-color: {fill}; }}
 QPushButton#segment:disabled {{ color: {muted}; background: {window}; }}

@@ -94,7 +94,7 @@ def _for_contrast(scene: Scene) -> list[tuple[str, str, Expression]]:
         name = hierarchy[parents[0]].name if parents else ""
         found.append((f"other classes of {name}", "siblings of A", Expression.of("@siblings")))
         suggested = next((step.node for step in scene.strip if step.suggested), None)
-        if suggested is not None and scene.target < suggested.classes:
+        if suggested is not None and scene.target != suggested.classes and scene.target <= suggested.classes:
             terms = tuple(
                 Term(term.key, "-" if term.sign == "+" else "+") for term in scene.state.selection.target.terms
             )

@@ -22,6 +22,7 @@ from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.cursor_line import cursor_text
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.render.notation import Notation
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
@@ -110,7 +111,8 @@ def test_cursor_line_names_pixel_cell_value_and_classes(window: MainWindow) -> N
     row, column = scene.explanation.geometry.cell_at(150.0, 140.0)
     assert f"cell ({row}, {column})" in text
     assert "x 150, y 140" in text
-    assert f"{scene.active.shown.values[row, column]:.2e}" in text
+    here = scene.active.shown.values[row, column]
+    assert f"Attribution {Notation.of(scene.active.scale).whole(here)} per cell" in text
     assert scene.classes[int(scene.explanation.joint[:, row, column].argmax())].name in text
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calm_gui.qt.values_dialog import ValuesDialog
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
@@ -117,20 +116,24 @@ def test_kept_sets_come_back(window: MainWindow) -> None:
     window.workspace.keep_set("wild canines", window.workspace.state.selection.target)
     wild = window.hub.scene.target
     window.workspace.set_target(Expression.of("@predicted"))
-    menu = window.panel("classes")._sets.menu()
-    menu.aboutToShow.emit()
-    kept = next(a.menu() for a in menu.actions() if a.menu() and a.menu().title() == "wild canines")
-    kept.actions()[0].trigger()
-    assert window.hub.scene.target == wild
-    assert "wild canines" in window.panes.panes[0].header.titles[0]
+    window.question.target.open()
+    popup = window.question.target.popup
+    row = next(i for i, suggestion in enumerate(popup.rows.rows) if suggestion.title == "wild canines")
+    popup.list.clicked.emit(popup.rows.index(row))
+    assert window.hub.scene.target == wild and not popup.isVisible()
+    assert window.question.target.name == "wild canines"
+    assert "wild canines" in window.panes.panes[0].header.texts.name
 
 
 def test_chips_are_removed_one_by_one(window: MainWindow) -> None:
     window.workspace.set_target(Expression.of(DOG, "n02123045"))
-    chips = [chip for chip in window.panel("classes").target._shown if chip.isVisible()]
+    window.question.target.open()
+    terms = window.question.target.popup.terms
+    chips = [chip for chip in terms.chips if chip.isVisible()]
     assert len(chips) == 2 and "dog" in chips[0].text
     QTest.keyClick(chips[0], Qt.Key.Key_Delete)
-    assert window.hub.scene.target == ClassSet([281])
+    assert window.hub.scene.target == ClassSet([281]) and terms.isHidden()
+    window.question.target.popup.hide()
 
 
 @pytest.mark.parametrize("key", ["@rest", "@runner-up", "@siblings"])
@@ -164,8 +167,8 @@ def test_jumping_to_target_prediction_and_truth(window: MainWindow, settle: obje
 
 def test_values_of_the_map_as_a_table(window: MainWindow) -> None:
     shown = window.hub.scene.active.shown
-    dialog = ValuesDialog(shown, "map", window)
-    text = dialog.table.rows.text().splitlines()
+    panel = window.panel("values")
+    text = panel.table.rows.text().splitlines()
     values = np.array([[float(v) for v in line.split("\t")] for line in text[1:]], dtype=np.float32)
     np.testing.assert_array_equal(values, shown.values)
 
@@ -182,6 +185,7 @@ def test_boxes_of_the_threshold_are_copied_as_text(window: MainWindow) -> None:
 def test_classes_that_live_in_a_region(window: MainWindow) -> None:
     window.workspace.add_region("polygon", ((60, 90), (200, 90), (200, 210), (60, 210)))
     window.workspace.add_region("brush", ((100, 100), (140, 140)), 12.0)
+    window.docks.open("regions")
     scene, panel = window.hub.scene, window.panel("regions")
     assert [panel.regions.item(i).text() for i in range(2)] == ["region 1", "region 2"]
     panel.regions.setCurrentRow(0)
@@ -198,6 +202,8 @@ def test_classes_that_live_in_a_region(window: MainWindow) -> None:
 def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
+    window.docks.open("view")
+    QApplication.processEvents()
     shown, legend = window.hub.scene.active.shown, window.panel("view").legend
     assert isinstance(shown, WinnerMap) and legend.isVisible()
     assert legend.groups.count() == len(shown.legend())
@@ -233,30 +239,34 @@ def test_window_command_line_and_library_draw_the_same_pixels(window: MainWindow
 
 
 def test_strip_plot_and_own_scales(window: MainWindow) -> None:
-    window.panel("ladder")._plotted.setChecked(True)
-    window.panel("ladder")._own.setChecked(True)
+    window.docks.open("ladder")
+    window.panel("ladder").plotted.setChecked(True)
+    window.panel("ladder").own.setChecked(True)
     assert window.panel("ladder").plot.isVisible()
     assert len({scale.high for scale in window.panel("ladder").row._scales}) > 1
-    window.panel("ladder")._own.setChecked(False)
+    window.panel("ladder").own.setChecked(False)
     assert len({scale.high for scale in window.panel("ladder").row._scales}) == 1
-    window.panel("ladder")._plotted.setChecked(False)
+    window.panel("ladder").plotted.setChecked(False)
 
 
 # View
 
 
-def test_view_panel_changes_the_active_pane(window: MainWindow) -> None:
+def test_the_question_changes_the_active_pane_and_the_view_dock_all(window: MainWindow) -> None:
+    window.docks.open("view")
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
     window.actions_by_name["next_pane"].trigger()
-    window.panel("view").reading_buttons["conditional"].click()
+    window.question.buttons["conditional"].click()
     assert window.workspace.state.panes == (Pane.of("attribution"), Pane.of("conditional"))
     window.panel("view").threshold.setCurrentIndex(window.panel("view").threshold.findData("min-max"))
     window.panel("view").threshold.activated.emit(0)
     assert window.workspace.state.view.threshold == Threshold("min-max", 0.5)
     window.panel("view").level.setValue(25.0)
     assert window.workspace.state.view.threshold.value == 0.25
-    window.panel("view").opacity.setValue(10)
+    window.ledger.opacity.setValue(10)
     assert window.workspace.state.view.opacity == 0.1
+    window.ledger.outline.click()
+    assert window.workspace.state.view.threshold == Threshold()
 
 
 def test_log_scale_relative_to_uniform(window: MainWindow) -> None:
@@ -352,6 +362,7 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
     QApplication.processEvents()
     assert [window.panel("pictures")._verdict(row, window.hub.scene) for row in range(3)] == [True, False, None]
     assert window.panes.panes[0].canvas._truth[0].x0 == 60
+    window.docks.open("pictures")
     window.panel("pictures").filter.setText("Afghan")
     assert [window.panel("pictures").list.isRowHidden(row) for row in range(3)] == [False, True, True]
     window.panel("pictures").filter.setText("")
@@ -444,6 +455,7 @@ def test_a_session_without_its_checkpoint_tells_what_it_was(window: MainWindow, 
 
 def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
     """A value chosen for one map is shown beside another whose largest value is a million times smaller, or larger."""
+    window.docks.open("view")
     workspace, scene = window.workspace, window.hub.scene
     p = scene.class_probabilities
     assert p is not None and p.min() < 1e-5

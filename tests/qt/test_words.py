@@ -82,10 +82,7 @@ def test_relative_terms_of_the_target_stand_against_the_first_guess(window: Main
     scene = window.hub.scene
     assert scene.target == ClassSet([order[1]])
     assert names[1] in scene.active.title and names[1] in sentence(scene)
-    assert (
-        names[1] in window.panel("classes").target._shown[0].text
-        and names[0] not in window.panel("classes").target._shown[0].text
-    )
+    assert names[1] in window.question.target.name and names[0] not in window.question.target.name
     window.workspace.set_target(Expression.of("@rest"))
     assert window.hub.scene.target == ClassSet([order[0]]).complement(1000)
     assert "that this is anything else;" in sentence(window.hub.scene)

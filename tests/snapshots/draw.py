@@ -32,8 +32,8 @@ def parts(window: MainWindow) -> dict[str, QWidget]:
     """Widgets of the window as it stands, by the names of their snapshots."""
     return {
         "tree": window.panel("classes").tree,
-        "target": window.panel("classes").target,
-        "strip": window.panel("ladder"),
+        "question": window.question,
+        "ladder": window.panel("ladder"),
         "ledger": window.ledger,
         "view": window.panel("view"),
         "attribution": window.panes.panes[0],

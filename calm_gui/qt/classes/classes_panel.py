@@ -165,7 +165,7 @@ class ClassesPanel(DockPanel):
     def _go_down(self) -> None:
         """To the results, which chooses nothing."""
         self.apply_search()
-        view = self.pages.currentWidget()
+        view = self.tree if self.pages.currentWidget() is self.tree else self.predicted
         view.setFocus()
         hit = self.tree.first_hit()
         if view is self.tree and hit is not None:

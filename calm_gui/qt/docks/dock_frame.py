@@ -1,7 +1,9 @@
 """The frame of one dock: a slim title bar, and the panel below it."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QSizePolicy, QVBoxLayout
 
 from calm_gui.qt.docks.dock import Dock, DockPanel
 from calm_gui.qt.hub import Hub
@@ -83,8 +85,17 @@ class DockFrame(QDockWidget):
                 self._title.hide()
             for position, tool in enumerate(panel.tools, start=1):
                 self._row.insertWidget(position, tool)
+            panel.show()
             panel.show_scene(self._hub.scene)
+            self._order_tabs(panel)
         return self._panel
+
+    def _order_tabs(self, panel: DockPanel) -> None:
+        """Let Tab go through the title bar first, and then through the panel."""
+        heading = (panel.heading,) if panel.heading is not None else ()
+        order = (*heading, *panel.tools, self._float, self._fold, *panel.in_tab_order)
+        for before, after in pairwise(order):
+            self.setTabOrder(before, after)
 
     @property
     def is_made(self) -> bool:
@@ -95,8 +106,7 @@ class DockFrame(QDockWidget):
     def sits_at_the_bottom(self) -> bool:
         """Whether its size is its height."""
         window = self.parentWidget()
-        place = window.dockWidgetArea(self) if hasattr(window, "dockWidgetArea") else None
-        return place == Qt.DockWidgetArea.BottomDockWidgetArea
+        return isinstance(window, QMainWindow) and window.dockWidgetArea(self) == Qt.DockWidgetArea.BottomDockWidgetArea
 
     def _on_visible(self, seen: bool) -> None:
         if seen:

@@ -189,6 +189,7 @@ class LadderRows(QWidget):
         font = QFont(self.font())
         font.setBold(step.suggested)
         middle, right = int(Qt.AlignmentFlag.AlignVCenter), int(Qt.AlignmentFlag.AlignRight)
+        lines: tuple[tuple[str, str], ...]
         if self.lying:
             lines = ((step.node.name, theme.text), (f"{note}", theme.muted), (f"{p}   {spread}", theme.text))
             words = QRect(area.left() + 8, picture.bottom() + 4, area.width() - 12, line)
@@ -318,21 +319,21 @@ class LadderPanel(DockPanel):
         self.row.chosen.connect(lambda key: hub.workspace.set_target(Expression.of(key)))
         self.row.contrasted.connect(lambda key: hub.workspace.set_contrast(Expression.of(key)))
         self._heading = _Heading(self.row)
-        self.scroll = QScrollArea()
-        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
-        self.scroll.setWidget(self.row)
-        self.scroll.setWidgetResizable(True)
-        self.scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self.scroller = QScrollArea()
+        self.scroller.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
+        self.scroller.setWidget(self.row)
+        self.scroller.setWidgetResizable(True)
+        self.scroller.setFrameShape(QFrame.Shape.NoFrame)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._heading)
-        layout.addWidget(self.scroll, 1)
+        layout.addWidget(self.scroller, 1)
         layout.addWidget(self.plot)
 
     @property
     def in_tab_order(self) -> tuple[QWidget, ...]:
-        return (self.plotted, self.own, self.row)
+        return (self.row,)
 
     def first_focus(self) -> QWidget:
         return self.row
@@ -355,8 +356,8 @@ class LadderPanel(DockPanel):
             self._heading.setVisible(not lying)
             self.row.updateGeometry()
         bars = Qt.ScrollBarPolicy
-        self.scroll.setVerticalScrollBarPolicy(bars.ScrollBarAlwaysOff if lying else bars.ScrollBarAsNeeded)
-        self.scroll.setHorizontalScrollBarPolicy(bars.ScrollBarAsNeeded if lying else bars.ScrollBarAlwaysOff)
+        self.scroller.setVerticalScrollBarPolicy(bars.ScrollBarAlwaysOff if lying else bars.ScrollBarAsNeeded)
+        self.scroller.setHorizontalScrollBarPolicy(bars.ScrollBarAsNeeded if lying else bars.ScrollBarAlwaysOff)
 
 
 LADDER = DOCKS.register(

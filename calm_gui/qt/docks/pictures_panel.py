@@ -127,7 +127,7 @@ class PicturesPanel(DockPanel):
     @property
     def in_tab_order(self) -> tuple[QWidget, ...]:
         """What the Tab key goes to, from first to last."""
-        return (self.list, self.filter)
+        return (self.list,)
 
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's pictures."""

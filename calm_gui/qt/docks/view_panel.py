@@ -61,14 +61,14 @@ class ViewPanel(DockPanel):
         super().__init__(parent)
         self._hub = hub
         self._workspace = hub.workspace
-        self.scroll = QScrollArea()
-        self.scroll.setWidgetResizable(True)
-        self.scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
-        self.scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self.scroller = QScrollArea()
+        self.scroller.setWidgetResizable(True)
+        self.scroller.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has
+        self.scroller.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.scroller.setFrameShape(QFrame.Shape.NoFrame)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
-        around.addWidget(self.scroll)
+        around.addWidget(self.scroller)
         reset = IconButton("reset", "The view as at the first start")
         reset.clicked.connect(lambda: self._workspace.store.update(view=View()))
         self.tools = (reset,)
@@ -83,7 +83,7 @@ class ViewPanel(DockPanel):
         self._add_outline()
         self._add_picture()
         self._page.addStretch(1)
-        self.scroll.setWidget(content)
+        self.scroller.setWidget(content)
         self._told: tuple[object, ...] = ()
 
     @cached_property

@@ -25,7 +25,7 @@ class _Grip(QWidget):
         self.setToolTip("Drag, or Left and Right")
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._over.split = self.mapToParent(event.position().toPoint()).x() / max(1, self.parentWidget().width())
+        self._over.split = self.mapToParent(event.position().toPoint()).x() / self._over.whole_width
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         by = {Qt.Key.Key_Left: -_STEP, Qt.Key.Key_Right: _STEP}
@@ -63,6 +63,11 @@ class BeforeAfter(QWidget):
         self._grip = _Grip(self, below)
         below.installEventFilter(self)
         self._place()
+
+    @property
+    def whole_width(self) -> int:
+        """Of the canvas below."""
+        return max(1, self._below.width())
 
     @property
     def split(self) -> float:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from calm_gui.qt.hub import Hub
@@ -43,7 +44,14 @@ class PaneGrid(QWidget):
     panes : list of PaneWidget
     hovered : int
         Position of the pane that the cursor is over; -1 for none.
+
+    Signals
+    -------
+    resized
+        Pictures are drawn larger or smaller.
     """
+
+    resized = Signal()
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -176,3 +184,4 @@ class PaneGrid(QWidget):
 
     def resizeEvent(self, event: object) -> None:
         self._arrange()
+        self.resized.emit()

@@ -82,6 +82,7 @@ class PaneHeader(QWidget):
         number = texts.number
         telling = texts.name if texts.alike and texts.name else texts.label
         least = min((plain if telling is texts.name else bold).horizontalAdvance(telling), _LEAST)
+        least += badge if telling is texts.name else 0
         if number and width - plain.horizontalAdvance(number) - _GAP < least:
             number = ""
         room = width - (plain.horizontalAdvance(number) + _GAP if number else 0)

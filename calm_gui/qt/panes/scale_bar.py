@@ -174,7 +174,7 @@ class ScaleBar(QWidget):
     def _bar(self) -> QRectF:
         line = self.fontMetrics().height()
         field = self.high.height()
-        top = line + 6 + self._factor_height() + field / 2
+        top = line + 9 + self._factor_height() + field / 2
         bottom = self.height() - line - 8 - field / 2
         return QRectF(12, top, _BAR, max(2.0, bottom - top))
 
@@ -240,7 +240,7 @@ class ScaleBar(QWidget):
         painter.setFont(self._small)
         painter.setPen(QColor(theme.muted))
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        painter.drawText(QRect(0, line + 4, self.width() - 8, line), right, self.notation.factor)
+        painter.drawText(QRect(0, line + 8, self.width() - 8, line), right, self.notation.factor)
         foot = QRect(8, self.height() - line - 3, self.width() - (32 if self.shown.limits else 12), line)
         painter.drawText(foot, painter.fontMetrics().elidedText(self.foot, elide, foot.width()))
         if self.limits_only:
@@ -343,6 +343,11 @@ class ScaleBar(QWidget):
         self._change(end, value)
         self.high.take_back()
         self.low.take_back()
+
+    def type_limits(self) -> None:
+        """Bring the keyboard to the upper limit."""
+        self.high.setFocus()
+        self.high.selectAll()
 
     def _step(self, end: int, by: int) -> None:
         assert self.shown is not None

@@ -153,7 +153,7 @@ def fill_scale_menu(menu: QMenu, hub: Hub, shown: Shown, bar: ScaleBar) -> None:
         choice(
             f"{percent:g} % of the cells", on, lambda _=False, r=rule: workspace.set_limits(shown.quantity, r), values
         )
-    menu.addAction("Type limits…", lambda: (bar.high.setFocus(), bar.high.selectAll())).setEnabled(values)
+    menu.addAction("Type limits…", bar.type_limits).setEnabled(values)
     menu.addSeparator()
     shared = view.scale_mode == "shared"
     choice("Shared by all panes", shared, lambda on: workspace.update_view(scale_mode="shared" if on else "fit"))

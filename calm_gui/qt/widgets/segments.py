@@ -46,7 +46,7 @@ class Segments(QWidget):
             button.clicked.connect(lambda _=False, v=value: self.chosen.emit(v))
             self.group.addButton(button)
             self.buttons[value] = button
-            row.addWidget(button, 1)
+            row.addWidget(button)
 
     def show_choice(self, value: object) -> None:
         """Show which one is chosen, and let Tab enter there; a value that is none of them leaves all unpressed."""

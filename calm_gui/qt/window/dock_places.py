@@ -60,6 +60,7 @@ class DockPlaces(QObject):
         self._given: dict[str, int] = {}
         self._folded: dict[Area, list[str]] = {}
         self._alone = False
+        self._shared: tuple[str, ...] = ()
         window.setDockNestingEnabled(True)
         window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -198,10 +199,14 @@ class DockPlaces(QObject):
     def _give_sizes(self) -> None:
         """Give each open dock its size: Qt settles a visibility only when control returns to it."""
         docked = [f for f in self.frames.values() if not f.isHidden() and not f.isFloating()]
+        keys = tuple(f.dock.key for f in docked)
+        share, self._shared = keys != self._shared, keys
         for below, orientation in ((False, Qt.Orientation.Horizontal), (True, Qt.Orientation.Vertical)):
-            frames = [f for f in docked if f.sits_at_the_bottom == below]
+            # Docks that have just come together share their area's length; one call, or the second undoes the first.
+            frames = [f for f in docked if f.sits_at_the_bottom == below or share]
+            sizes = [self._size_of(f) if f.sits_at_the_bottom == below else 500 for f in frames]
             if frames:
-                self._window.resizeDocks(frames, [self._size_of(f) for f in frames], orientation)
+                self._window.resizeDocks(frames, sizes, orientation)
         self._given = {f.dock.key: self._length(f) for f in docked}
 
     def _size_of(self, frame: DockFrame) -> int:

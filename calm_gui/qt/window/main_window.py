@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, Qt
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -91,7 +91,7 @@ class MainWindow(QMainWindow):
         self.docks.apply()
 
     def _lay_out(self) -> None:
-        top = QWidget()
+        self._top = top = QWidget()
         above = QVBoxLayout(top)
         above.setContentsMargins(0, 0, 0, 0)
         above.setSpacing(0)
@@ -133,10 +133,17 @@ class MainWindow(QMainWindow):
             lambda reading: self.workspace.change_pane(self.workspace.state.active, shows=reading)
         )
         self.docks.changed.connect(self._follow_docks)
+        self._settled = QTimer(self)  # once all parts have their sizes
+        self._settled.setSingleShot(True)
+        self._settled.timeout.connect(lambda: self.status.zoom.setText(self.pane_actions.zoom_text()))
+        self.panes.resized.connect(lambda: self._settled.start(0))
 
     def panel(self, key: str) -> Any:
-        """The panel of a dock, made if it wasn't."""
-        return self.docks.frames[key].panel
+        """The panel of a dock, made if it wasn't, and up to date though its dock may be folded."""
+        panel = self.docks.frames[key].panel
+        if not panel.isVisible():
+            panel.show_scene(self.hub.scene)
+        return panel
 
     def restore(self) -> None:
         """Take the size and the docks of the last time, inside the screen."""
@@ -241,7 +248,7 @@ class MainWindow(QMainWindow):
 
     def set_pictures_alone(self, on: bool) -> None:
         """Show the panes and the scale and nothing else, or all again."""
-        for widget in (self.menuWidget(), self.statusBar(), self.ledger, *self.stripes):
+        for widget in (self._top, self.statusBar(), self.ledger, *self.stripes):
             widget.setVisible(not on)
         self.docks.pictures_alone(on)
 
@@ -277,9 +284,14 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
             self.workspace.update_view(undoable=False, overlay=True)  # another window gets the key's release
         elif event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            for part in (self.menu_row, self.question, self.status, self.ledger, self.scales, *self.stripes):
-                part.fit_text()
+            self._fit_text()
         super().changeEvent(event)
+
+    def _fit_text(self) -> None:
+        """Take anew the sizes that the letters ask for, after they or the style sheet have changed."""
+        parts: tuple[Any, ...] = (self.menu_row, self.question, self.status, self.ledger, self.scales, *self.stripes)
+        for part in (*parts, *self.panes.panes):
+            part.fit_text()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls():

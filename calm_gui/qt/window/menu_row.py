@@ -50,8 +50,9 @@ class MenuRow(QWidget):
     def add_tools(self, actions: dict[str, QAction]) -> None:
         """Put the tools at the right, once the actions are there."""
         self._add(actions["previous"])
-        for label in (self.name, self.place):
-            self._row.addWidget(label)
+        self._row.addWidget(self.name)
+        self._row.addSpacing(6)
+        self._row.addWidget(self.place)
         self._add(actions["next"])
         self._line()
         for name in _TOOLS:

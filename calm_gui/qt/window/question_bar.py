@@ -58,11 +58,15 @@ class QuestionBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 0, 8, 0)
         row.setSpacing(6)
-        for widget in (self._words[0], self.target, self.swap, self._words[1], self.contrast):
-            row.addWidget(widget)
-        row.addStretch(1)
-        for widget in (self._words[2], self.segments, self.combo):
-            row.addWidget(widget)
+        parts: tuple[QWidget | None, ...] = (
+            *(self._words[0], self.target, self.swap, self._words[1], self.contrast, None),
+            *(self._words[2], self.segments, self.combo),
+        )
+        for part in parts:
+            if part is None:
+                row.addStretch(1)
+            else:
+                row.addWidget(part)
         self._told: object = None
         self._fit = -1
         self._offered: list[str] = []
@@ -82,9 +86,9 @@ class QuestionBar(QWidget):
         refusals = {key: reading.refusal(explanation) if explanation else "" for key, reading in READINGS.items()}
         self._offer(refusals, shows.key if isinstance(shows, Reading) else "")
         self.segments.show_choice(shows.key if isinstance(shows, Reading) else None)
-        for key, button in self.buttons.items():
-            button.setEnabled(not refusals[str(key)])
-            button.setToolTip(refusals[str(key)] or READINGS[str(key)].meaning)
+        for key, refusal in refusals.items():
+            self.buttons[key].setEnabled(not refusal)
+            self.buttons[key].setToolTip(refusal or READINGS[key].meaning)
 
     def _offer(self, refusals: dict[str, str], current: str) -> None:
         """List the readings: those that can't be answered are greyed with the reason; CAM stands in CALM's place."""
@@ -95,9 +99,9 @@ class QuestionBar(QWidget):
                 self.combo.clear()
                 for key in offered:
                     self.combo.addItem(READINGS[key].label, key)
-                for key, button in self.buttons.items():
-                    button.setVisible(key in offered)
-                    button.setProperty("last", key == offered[-1])
+                for of, button in self.buttons.items():
+                    button.setVisible(of in offered)
+                    button.setProperty("last", of == offered[-1])
                     button.style().unpolish(button)
                     button.style().polish(button)
                 self._fit = -1

@@ -38,6 +38,7 @@ from calm_gui.session.suggestions import Suggestion, found_sets, suggested_sets
 __all__ = ["SetPopup"]
 
 _MOST_ROWS = 9
+_ROW_ROLE = Qt.ItemDataRole.UserRole
 
 
 class _Rows(QAbstractListModel):
@@ -59,6 +60,8 @@ class _Rows(QAbstractListModel):
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.title
+        if role == _ROW_ROLE:
+            return row
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
             return f"{row.title}, {row.note}" + (f", p = {row.p:.7g}" if row.p is not None else "")
         return None
@@ -71,7 +74,7 @@ class _Delegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         theme, metrics = current_theme(), option.fontMetrics
-        row: Suggestion = index.model().rows[index.row()]
+        row: Suggestion = index.data(_ROW_ROLE)
         if option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
             painter.fillRect(option.rect, QColor(theme.hover))
         area = option.rect.adjusted(10, 3, -10, -3)
