@@ -221,6 +221,7 @@ def test_from_refuses_a_checkpoint_that_is_read_in_another_way(model, pictures, 
         remake(path, again, lambda _: model)
 
 
+@pytest.mark.shared
 def test_answers_are_part_of_what_an_export_says(shared):
     path = shared / "trials/inputs/checkpoints/ck_order_a.pth.tar"
     answers = Answers("calm-em", "relu", False, ("bee", "cat", "ant"))
