@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
 from calm_training.config import Config
-from calm_training.evaluation import Evaluation, EvaluationSet, read_set
-from calm_training.localize import box_accuracy
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.evaluate.plan import Plan, read_set
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.loop import train
 
 __all__ = ["learning_rates", "search_learning_rate"]
@@ -48,7 +50,7 @@ def search_learning_rate(
     float, float
         The best rate of this part and its score.
     """
-    found = read_set(Evaluation("wsol", boxes)) if boxes else None  # faults of the boxes come before any training
+    found = read_set(Plan("wsol", boxes)).pictures if boxes else None  # faults of the boxes come before any training
     out.mkdir(parents=True, exist_ok=True)
     number_of_part, parts = part
     scores = []
@@ -72,14 +74,13 @@ def _accuracy(folder: Path) -> float:
         return max(float(row["accuracy"]) for row in csv.DictReader(file))
 
 
-def _localization(checkpoint: Path, pictures: EvaluationSet) -> float:
+def _localization(checkpoint: Path, pictures: Sequence[BoxedPicture]) -> float:
     """MaxBoxAccV2 of the true class's map, kept beside the checkpoint with its hash."""
     model = load_model(checkpoint)
     kept = checkpoint.with_name("localization.json")
     if kept.exists() and (known := json.loads(kept.read_text("utf-8")))["sha256"] == model.sha256:
         return float(known["MaxBoxAccV2"])
     own = "cam" if model.info.is_cam else "attribution"
-    result = box_accuracy(model, pictures, maps=[own])  # type: ignore[arg-type]
-    score = float(result["maps"][own]["MaxBoxAccV2"])
+    score = box_accuracy(model, pictures, maps=[own]).maps[own].max_box_acc_v2
     write_text(kept, json.dumps({"sha256": model.sha256, "MaxBoxAccV2": score}), overwrite=True)
     return score
