@@ -83,10 +83,10 @@ def _from_root(name: str) -> str:
 
 
 def _commands() -> str:
-    from calm_gui.cli import build_parser as explain
     from calm_gui.__main__ import build_parser as window
+    from calm_gui.cli import build_parser as explain
     from calm_training.cli import build_parser as train
-    from calm_training.evaluate import _parser as evaluate
+    from calm_training.evaluate.cli import build_parser as evaluate
 
     parts = ["# Command lines\n\nWhat `--help` prints, from the parsers themselves.\n"]
     for make in (window, explain, train, evaluate):
@@ -122,7 +122,8 @@ def _figure_options() -> str:
 
     words = _attribute_docs(FigureSpec)
     rows = [
-        f"| `{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |" for field in dataclasses.fields(FigureSpec)
+        f"| `{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
+        for field in dataclasses.fields(FigureSpec)
     ]
     return "| option | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
 
@@ -161,8 +162,10 @@ def _recipe_keys() -> str:
         if not dataclasses.is_dataclass(kind):
             continue
         words = _attribute_docs(kind)
-        for field in dataclasses.fields(kind):
-            rows.append(f"| `{section.name}.{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |")
+        rows += [
+            f"| `{section.name}.{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
+            for field in dataclasses.fields(kind)
+        ]
     return "| key | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
 
 
