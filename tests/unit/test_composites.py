@@ -23,8 +23,8 @@ from calm_training.composing import (
 )
 from calm_training.composites import composite, composite_scores, left_share, pairs_of, scores_of
 from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.evaluate.sweep import SweepOptions
 from calm_training.objectives import TopTarget
-from calm_training.sweep import SweepOptions
 from calm_training.temperature import fit_temperature
 
 SIDE = 14

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from calm_gui.core.classes import ClassSet
 from calm_gui.errors import DataError
-from calm_gui.methods import METHODS, attribute
-from calm_gui.model.calm import check_raw_outputs
+from calm_gui.methods import Method
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import Picture, load_picture, picture_from_array
 from calm_training.datasets.boxes import BoxedPicture
-from calm_training.localize import class_maps, maps_of, memberships
-from calm_training.sweep import DEFAULT_OPTIONS, SweepOptions
+from calm_training.evaluate.maps import MeasuredMap, maps_of
+from calm_training.evaluate.sweep import DEFAULT_OPTIONS, SweepOptions
 
 __all__ = ["Scores", "composite", "composite_scores", "left_share", "pairs_of", "scores_of"]
 
@@ -122,7 +120,8 @@ def composite_scores(
     DataError
         If all pictures are of one class, the checkpoint lacks a class, or none of the maps is of one class.
     """
-    names = [name for name in maps_of(model, maps) if name not in ("saliency", "counterfactual")]
+    chosen = [one for one in maps_of(model, maps) if one.kind.takes_target and not one.kind.takes_contrast]
+    names = [one.name for one in chosen]
     if not names:
         raise DataError("composites compare maps of two classes; saliency and counterfactual are no such maps")
     if (largest := max(picture.label for picture in pictures)) >= len(model.classes):
@@ -130,7 +129,7 @@ def composite_scores(
     found: dict[str, list[Scores]] = {name: [] for name in names}
     for left, right in pairs_of(pictures):
         picture = composite(left.path, right.path, model.info.input.size)
-        a_maps, b_maps = _maps(model, picture, (left.label, right.label), names)
+        a_maps, b_maps = _maps(model, picture, (left.label, right.label), chosen)
         for name in names:
             found[name].append(scores_of(a_maps[name], b_maps[name]))
         options.progress(1)
@@ -138,20 +137,20 @@ def composite_scores(
 
 
 def _maps(
-    model: LoadedModel, picture: Picture, labels: tuple[int, int], names: Sequence[str]
+    model: LoadedModel, picture: Picture, labels: tuple[int, int], maps: Sequence[MeasuredMap]
 ) -> list[dict[str, NDArray[np.float32]]]:
-    """The maps of each of two classes by name."""
-    f, a = model.raw(model.prepare(picture)[0])
-    check_raw_outputs(f, a, model.info.saliency_activation)
+    """The maps of each of two classes by name; class scores as they are."""
+    explanation = model.explain(picture)
     result = []
     for label in labels:
-        rows = memberships(model, [[label]])
-        maps = {
-            name: np.asarray(found[0].cpu().numpy(), np.float32)
-            for name, found in class_maps(f, a, model.info.saliency_activation, *rows, names).items()
-        }
-        maps |= {name: attribute(name, model, picture, ClassSet([label])).values for name in names if name in METHODS}
-        result.append(maps)
+        found = {}
+        for one in maps:
+            about = one.about(model, [label])
+            if isinstance(one.kind, Method):
+                found[one.name] = one.kind.map(model, picture, about, explanation=explanation).values
+            else:
+                found[one.name] = explanation.reading(one.kind.key, about, normalisation="none").values
+        result.append(found)
     return result
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
+from calm_training.datasets.evaluation_set import EvaluationSet
 from calm_training.datasets.masks import MaskedPicture
 from calm_training.datasets.text_table import csv_rows, text_lines
-from calm_training.evaluation import Evaluation, EvaluationSet, read_set
-from calm_training.localize import box_accuracy, mask_accuracy
+from calm_training.evaluate.masks import mask_accuracy
+from calm_training.evaluate.plan import Plan, read_set
+from calm_training.evaluate.wsol import box_accuracy
 
 __all__ = ["localization_of", "measure_of", "read_validation"]
 
@@ -28,7 +30,7 @@ def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
     else:
         lines = text_lines(metadata / "localization.txt")
         has_masks = bool(lines) and lines[0][1].count(",") == 2  # id,mask,ignore and not id,x0,y0,x1,y1
-    return read_set(Evaluation("masks" if has_masks else "wsol", folder, split))
+    return read_set(Plan("masks" if has_masks else "wsol", folder, split))
 
 
 def measure_of(pictures: EvaluationSet) -> str:
@@ -47,12 +49,13 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
             return float(known[measure])
     own = "cam" if model.info.is_cam else "attribution"
     if measure == "PxAP":
-        score = float(mask_accuracy(model, pictures, maps=[own])["maps"][own])  # type: ignore[arg-type]
+        score = mask_accuracy(model, pictures.pictures, maps=[own]).maps[own]
     else:
-        score = float(box_accuracy(model, pictures, maps=[own])["maps"][own]["MaxBoxAccV2"])  # type: ignore[arg-type]
+        score = box_accuracy(model, pictures.pictures, maps=[own]).maps[own].max_box_acc_v2
     write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
     return score
 
 
 def _have_masks(pictures: EvaluationSet) -> bool:
-    return isinstance(pictures, list) and bool(pictures) and isinstance(pictures[0], MaskedPicture)
+    found = pictures.pictures
+    return isinstance(found, list) and bool(found) and isinstance(found[0], MaskedPicture)

@@ -1,17 +1,19 @@
 """Pictures with true boxes: our CSV tables and the public benchmark's metadata, checked before anything is computed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from calm_gui.errors import why_unreadable
 from calm_training.datasets.faults import without_faults
-from calm_training.datasets.text_table import csv_rows, listed, text_table
+from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.text_table import csv_rows, listed, text_lines, text_table
 
-__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_wsol"]
+__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_cub", "read_boxes_wsol"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,20 @@ class BoxedPicture:
     size: tuple[int, int]
     boxes: NDArray[np.float64]
 
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The class alone."""
+        return (self.label,)
 
-def read_boxes_csv(table: Path) -> list[BoxedPicture]:
+
+def read_boxes_csv(table: Path, labels: Mapping[str, int] | None = None) -> list[BoxedPicture]:
     """Rows of a CSV with the columns file (relative to it), class_index, width, height, boxes (``x0 y0 x1 y1;...``).
+
+    Parameters
+    ----------
+    table : Path
+    labels : mapping, optional
+        Labels of the names in the column class, which is then read instead of class_index.
 
     Raises
     ------
@@ -47,7 +60,8 @@ def read_boxes_csv(table: Path) -> list[BoxedPicture]:
         try:
             size = int(row["width"]), int(row["height"])
             boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
-            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, _boxes(boxes))
+            label = int(row["class_index"]) if labels is None else labels[row["class"]]
+            picture = BoxedPicture(table.parent / row["file"], label, size, _boxes(boxes))
         except (KeyError, ValueError, AttributeError, TypeError) as error:
             faults.append(f"{table}, line {line}: {why_unreadable(error)}")
             continue
@@ -84,6 +98,35 @@ def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
         unique = list(dict.fromkeys(tuple(box) for _, box in boxes[image]))
         pictures.append(BoxedPicture(path, int(label), size, np.array(unique, float)))
     return without_faults(pictures, faults, metadata)
+
+
+def read_boxes_cub(root: Path, pictures: PictureSet) -> list[BoxedPicture]:
+    """The boxes that CUB has for pictures of it, ``bounding_boxes.txt``: id, x, y, width, height.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason.
+    """
+    table, faults = root / "bounding_boxes.txt", list[str]()
+    ids = {root / "images" / line.split()[-1]: line.split()[0] for _, line in text_lines(root / "images.txt")}
+    rows = {line.split()[0]: (number, line.split()[1:]) for number, line in text_lines(table)}
+    found = []
+    for sample in pictures.samples:
+        number, row = rows.get(ids[sample.path], (0, []))
+        try:
+            x, y, width, height = map(float, row)
+            with Image.open(sample.path) as file:
+                size = file.size
+        except (OSError, ValueError) as error:
+            faults.append(f"{table}, line {number}: {sample.path.name}: {why_unreadable(error)}")
+            continue
+        # Some boxes reach over the edge by a part of a pixel.
+        box = (max(x, 0.0), max(y, 0.0), min(x + width, size[0]), min(y + height, size[1]))
+        picture = BoxedPicture(sample.path, sample.label, size, np.array([box]))
+        faults += [f"{table}, line {number}: {fault}" for fault in _faults(picture)]
+        found.append(picture)
+    return without_faults(found, faults, table)
 
 
 def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:
