@@ -16,6 +16,7 @@ from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
 __all__ = [
     "FORMAT",
     "Activation",
+    "AnsweredMethod",
     "CheckpointInfo",
     "Context",
     "InputSpec",
@@ -35,7 +36,13 @@ the paper's: calm-gui 0.1 would open those as 1 too, but show other numbers."""
 Activation = Literal["relu", "softplus"]
 Context = Literal["none", "mean", "saliency"]
 Interpolation = Literal["bilinear", "bicubic"]
-Method = Literal["calm-em", "calm-ml", "cam"]
+AnsweredMethod = Literal["calm-em", "calm-ml", "cam"]
+"""What a file of another program may be."""
+
+Method = Literal["calm-em", "calm-ml", "cam", "acol"]
+
+CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
+"""Methods without a saliency branch, whose maps are class scores."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class CheckpointInfo:
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam"}
+    method : {"calm-em", "calm-ml", "cam", "acol"}
     backbone : str
         As `build_backbone` takes it.
     output_stride : int
@@ -145,8 +152,13 @@ class CheckpointInfo:
 
     @property
     def is_cam(self) -> bool:
-        """Whether this is a CAM checkpoint."""
-        return self.method == "cam"
+        """Whether this is a CAM checkpoint: class scores at each place, and no saliency branch."""
+        return self.method in CAM_METHODS
+
+    @property
+    def map_name(self) -> str:
+        """What the map of class scores is called: CAM, unless it was trained by another method."""
+        return str(self.training.get("map", "")) or "CAM"
 
     @property
     def superset_table(self) -> SupersetTable:
@@ -196,7 +208,7 @@ class CheckpointInfo:
         try:
             if data["method"] not in get_args(Method):
                 raise CheckpointError(f"unknown method {data['method']!r}; known are {', '.join(get_args(Method))}")
-            activation = None if data["method"] == "cam" else data["saliency_activation"]
+            activation = None if data["method"] in CAM_METHODS else data["saliency_activation"]
             if activation not in (None, *get_args(Activation)):
                 raise CheckpointError(f"unknown saliency activation {activation!r}")
             classes = ClassTable(
@@ -239,8 +251,8 @@ def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("saliency_power", "temperature"):
         if not 0 < head[name] < float("inf"):
             raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
-    if data["method"] == "cam" and head != _PLAIN_HEAD:
-        raise CheckpointError("the checkpoint is a CAM, which has no context, saliency power or temperature")
+    if data["method"] in CAM_METHODS and head != _PLAIN_HEAD:
+        raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
     return head
 
 

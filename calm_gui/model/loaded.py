@@ -57,6 +57,8 @@ class LoadedModel:
     classes : ClassTable
     hierarchy : Hierarchy or None
     supersets : SupersetTable
+    answers : dict
+        What was answered for a file that doesn't say what it is, as `Answers.brief`; empty for others.
     grid : (int, int)
         Rows and columns of the native grid.
     folded_network : torch.nn.Module
@@ -72,6 +74,7 @@ class LoadedModel:
         sha256: str = "",
         presenter: Presenter | None = None,
         path: Path | None = None,
+        answers: Answers | None = None,
     ) -> None:
         network.eval().requires_grad_(False)
         inference = folded(network)
@@ -82,6 +85,7 @@ class LoadedModel:
         self.name = name
         self.sha256 = sha256
         self.path = path
+        self.answers = (answers or Answers()).brief()
         self.presenter = presenter
         self.classes: ClassTable = info.classes
         self.hierarchy: Hierarchy | None = info.hierarchy
@@ -173,7 +177,9 @@ class LoadedModel:
                 "sha256": self.sha256,
                 "method": self.info.method,
                 "backbone": self.info.backbone,
+                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
                 "assumed": list(self.info.assumed),
+                **({"answers": self.answers} if self.answers else {}),
             },
         }
         explanation: AnyExplanation
@@ -218,10 +224,14 @@ def load_model(
     path = Path(path)
     chosen = choose_device(device)
     progress(f"reading {path.name}")
-    info, tensors = read_checkpoint(path) if is_ours(path) else _read_foreign(path, answers or Answers())
+    given = Answers()
+    if is_ours(path):
+        info, tensors = read_checkpoint(path)
+    else:
+        info, tensors, given = _read_foreign(path, answers or Answers())
     progress(f"building {info.backbone}")
     network = fitted_network(info, tensors, path.name)
-    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)
+    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path, given)
 
 
 def load_remembering(
@@ -247,7 +257,8 @@ def load_remembering(
     return model
 
 
-def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor]]:
+def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor], Answers]:
+    """What a file of another program holds, and all answers by which it was read."""
     content = read_foreign(path)
     answers = answers.over(stated_answers(content, path.name))
     named = next((content[key] for key in ("arch", "architecture") if isinstance(content.get(key), str)), "")
@@ -265,4 +276,5 @@ def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[st
                 second.class_count,
             ) from first
         raise
-    return as_ours(weights, answers, path.name, named)
+    info, tensors = as_ours(weights, answers, path.name, named)
+    return info, tensors, answers

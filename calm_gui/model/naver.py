@@ -19,7 +19,7 @@ from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.class_names import class_table
 from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy
-from calm_gui.model.info import CheckpointInfo, InputSpec, Method
+from calm_gui.model.info import AnsweredMethod, CheckpointInfo, InputSpec
 
 __all__ = ["as_ours", "guess_answers", "stated_answers"]
 
@@ -48,7 +48,7 @@ def stated_answers(content: Mapping[str, Any], name: str) -> Answers:
             classes = json.loads(classes)
         except (ValueError, RecursionError) as error:
             raise CheckpointError(f"the classes in the metadata of {name} aren't JSON ({error})") from error
-    method = said if said in get_args(Method) else None
+    method = said if said in get_args(AnsweredMethod) else None
     return Answers.from_json({"method": method, **({"classes": classes} if isinstance(classes, list) else {})})
 
 

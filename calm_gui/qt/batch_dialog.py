@@ -31,7 +31,7 @@ from calm_gui.session.pane import Shows, shows_text
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.session.batch import PictureResult
+    from calm_gui.session.picture_result import PictureResult
 
 __all__ = ["BatchDialog"]
 
@@ -142,6 +142,7 @@ class BatchDialog(QDialog):
     def run(self) -> None:
         """Start the batch on the worker."""
         from calm_gui.session.batch import BatchPlan, run_batch, write_summary
+        from calm_gui.session.output_names import free_name
         from calm_gui.session.request import Request
 
         out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
@@ -174,7 +175,8 @@ class BatchDialog(QDialog):
                 found.append(result)
                 job.progress(f"{len(found)} {Path(result.path).name}")
                 job.check()
-            write_summary([row for result in found for row in result.rows], out / "summary.csv")
+            rows = [row for result in found for row in result.rows]
+            write_summary(rows, out / free_name("summary.csv", out))
             return found
 
         self._show_running(True)

@@ -82,6 +82,15 @@ class FileActions:
         if path := ask_where_to_save(self._window, "Save the session", start, _SESSIONS):
             self._guarded(lambda: self._workspace.save_session(path))
 
+    def restore_last(self) -> None:
+        """Open the session that was ended last."""
+        from calm_gui.qt.autosave import autosave_folder, ended_sessions
+
+        if ended := ended_sessions(autosave_folder()):
+            self._workspace.open_session(ended[0])
+        else:
+            self._workspace.complain("No session has ended yet on this computer")
+
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""
         if path := self._ask("Ground truth", "Tables (*.csv);;All files (*)", "truth folder"):

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter
 
 from calm_gui.model.files import atomic_path
 from calm_gui.render.drawing import drawing
-from calm_gui.render.lettering import font_families
+from calm_gui.render.lettering import font_families, printable
 from calm_training.evaluate.evaluation import Evaluation, Results
 
 __all__ = ["bars", "draw", "plot_of"]
@@ -17,6 +17,7 @@ __all__ = ["bars", "draw", "plot_of"]
 
 def plot_of(evaluation: Evaluation, results: Results) -> Figure:
     """The figure of an evaluation's results."""
+    results = {printable(name): result for name, result in results.items()}
     maps = [name for result in results.values() for name in result.estimates if name]
     families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
     with drawing({"font.family": families}):

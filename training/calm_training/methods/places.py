@@ -33,7 +33,12 @@ def places_in(
     """
     if backbone not in known:
         raise CalmError(f"{method} has no places in {backbone}; it has some in {', '.join(known)}")
-    modules = [network.backbone.get_submodule(name) for name in known[backbone]]
+    try:
+        modules = [network.backbone.get_submodule(name) for name in known[backbone]]
+    except AttributeError as error:
+        raise CalmError(
+            f"{method} can't stand beside a method that leaves layers of {backbone} out: {error}"
+        ) from error
     within = set(trained.modules())
     for name, module in zip(known[backbone], modules, strict=True):
         if module not in within:

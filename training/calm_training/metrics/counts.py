@@ -44,7 +44,7 @@ class Counts:
             array += unpacked(state[name]).reshape(array.shape)
         self.images += int(state["images"])
 
-    def resampled(self, states: Sequence[Mapping[str, Any] | None], times: NDArray[np.integer]) -> Iterator["Counts"]:
+    def resampled(self, states: Sequence[Mapping[str, Any] | None], times: NDArray[np.integer]) -> Iterator[Self]:
         """The metric over each resample of its pictures.
 
         Parameters
