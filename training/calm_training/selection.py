@@ -5,11 +5,9 @@ from pathlib import Path
 
 from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
-from calm_training.datasets.evaluation_set import EvaluationSet
+from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
 from calm_training.datasets.masks import MaskedPicture
-from calm_training.datasets.text_table import csv_rows, text_lines
 from calm_training.evaluate.masks import mask_accuracy
-from calm_training.evaluate.plan import Plan, read_set
 from calm_training.evaluate.wsol import box_accuracy
 
 __all__ = ["localization_of", "measure_of", "read_validation"]
@@ -23,14 +21,7 @@ def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
     DataError
         With file, line and reason.
     """
-    metadata = folder / "metadata" / split
-    if (folder / "index.csv").exists():
-        rows = csv_rows(folder / "index.csv")
-        has_masks = bool(rows) and "mask" in rows[0]
-    else:
-        lines = text_lines(metadata / "localization.txt")
-        has_masks = bool(lines) and lines[0][1].count(",") == 2  # id,mask,ignore and not id,x0,y0,x1,y1
-    return read_set(Plan("masks" if has_masks else "wsol", folder, split))
+    return read_evaluation_set("masks" if "masks" in annotations_of(folder, split) else "boxes", folder, split)
 
 
 def measure_of(pictures: EvaluationSet) -> str:
@@ -57,5 +48,4 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
 
 
 def _have_masks(pictures: EvaluationSet) -> bool:
-    found = pictures.pictures
-    return isinstance(found, list) and bool(found) and isinstance(found[0], MaskedPicture)
+    return bool(pictures.pictures) and isinstance(pictures.pictures[0], MaskedPicture)

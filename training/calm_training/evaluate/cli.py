@@ -123,7 +123,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         parser.add_argument(name, action=action, dest=option.name, help=option.help)
     elif isinstance(option.default, tuple):
         parser.add_argument(
-            f"--{flag}", action="append", dest=option.name, choices=option.choices or None, help=option.help
+            f"--{flag}", action="append", dest=option.name, metavar="NAME", choices=option.choices, help=option.help
         )
     else:
         said = f"{option.help} (default: {option.default})"

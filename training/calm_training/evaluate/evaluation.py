@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -33,14 +33,14 @@ class Option:
     default : str, bool, int or tuple
         A bool is switched by ``--name`` or, if it is True, by ``--no-name``; a tuple takes several.
     help : str
-    choices : tuple of str
-        What it may be; anything if empty.
+    choices : collection of str
+        What it may be; anything if empty. A registry may grow.
     """
 
     name: str
     default: Any
     help: str
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
 
     def check(self, value: Any) -> None:
         """Refuse a value that the setting can't have.

@@ -4,8 +4,10 @@ from calm_training.evaluate.evaluation import EVALUATIONS  # isort: skip
 from calm_training.evaluate import accuracy  # isort: skip
 from calm_training.evaluate import wsol  # isort: skip
 from calm_training.evaluate import masks  # isort: skip
+from calm_training.evaluate import measures  # isort: skip
 from calm_training.evaluate import removal  # isort: skip
 from calm_training.evaluate import cues  # isort: skip
+from calm_training.evaluate import separation  # isort: skip
 from calm_training.evaluate import axioms  # isort: skip
 
-__all__ = ["EVALUATIONS", "accuracy", "axioms", "cues", "masks", "removal", "wsol"]
+__all__ = ["EVALUATIONS", "accuracy", "axioms", "cues", "masks", "measures", "removal", "separation", "wsol"]
