@@ -9,8 +9,8 @@ import pytest
 
 from calm_gui.core.readings import READINGS, Reading
 from calm_gui.methods import METHODS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.pane import Pane
 
 sys.path.append(str(Path(__file__).parents[1] / "unit"))

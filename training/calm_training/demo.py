@@ -38,12 +38,12 @@ from calm_gui.model.picture import load_picture
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.frozen import FeatureCache
-from calm_training.localize import box_accuracy
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml, top_target
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
-from calm_training.sweep import SweepOptions
 
 __all__ = ["TRAINING_SETS", "DemoSettings", "e_step", "main", "make_calm", "make_cam", "make_info", "training_pictures"]
 
@@ -275,9 +275,9 @@ def save_measured(
         result = box_accuracy(model, pictures, options=SweepOptions(progress=bar.update))
     metrics = {
         "set": f"imagenet-val-boxes without the {SELECTION} pictures that settings were chosen on",
-        "pictures": result["images"],
-        "top-1": round(result["top-1"], 4),
-        "MaxBoxAccV2": {name: round(boxes["MaxBoxAccV2"], 4) for name, boxes in result["maps"].items()},
+        "pictures": result.images,
+        "top-1": round(result.top_one, 4),
+        "MaxBoxAccV2": {name: round(boxes.max_box_acc_v2, 4) for name, boxes in result.maps.items()},
         "loss of each epoch": list(losses),
     }
     save_checkpoint(path, network, make_info(settings, method, metrics), overwrite=True)

@@ -164,6 +164,11 @@ class Objective(TrainingMethod[S]):
         """Of its checkpoints; None where there is no saliency branch."""
         return None
 
+    @property
+    def head_options(self) -> dict[str, Any]:
+        """What of its checkpoints' heads differs from the paper's, as `CheckpointInfo` names it."""
+        return {}
+
     def stands_on(self, backbone: str) -> str:
         """Name of the variant of a backbone that the heads stand on; by default the backbone itself."""
         return backbone
