@@ -86,7 +86,8 @@ class QuestionBar(QWidget):
         refusals = {key: reading.refusal(explanation) if explanation else "" for key, reading in READINGS.items()}
         self._offer(refusals, shows.key if isinstance(shows, Reading) else "")
         self.segments.show_choice(shows.key if isinstance(shows, Reading) else None)
-        for key, button in self.buttons.items():  # a reading that was registered later stands in the menus alone
+        for key in map(str, self.buttons):  # a reading that was registered later stands in the menus alone
+            button = self.buttons[key]
             button.setEnabled(not refusals[key])
             button.setToolTip(refusals[key] or READINGS[key].meaning)
 
