@@ -308,6 +308,8 @@ class _Run:
         self._report(failed, written, matches)
         for result in failed:
             print(f"calm-explain: {result.error}", file=sys.stderr)
+        for result in (result for _, result in self.results if result.warnings):
+            print(f"calm-explain: {result.path}: {'; '.join(result.warnings)}", file=sys.stderr)
         if failed and self.several:
             print(f"calm-explain: {len(failed)} of {len(self.results)} pictures failed", file=sys.stderr)
         for sentence in self.failures:

@@ -95,10 +95,13 @@ class CalmHead(nn.Module):
         with torch.autocast(features.device.type, enabled=False):
             features = features.float()
             a = to_power(self.saliency_branch(features), self.saliency_power, self.activation)
-            f = self.class_branch(features)
+            f: Tensor = self.class_branch(features)
+            # In place, which the gradient doesn't mind: f is the largest array here.
             if self.context_branch is not None:
-                f = f + self.context_branch(self._pooled(features, a))
-            return (f if self.temperature == 1 else f / self.temperature), a
+                f += self.context_branch(self._pooled(features, a))
+            if self.temperature != 1:
+                f /= self.temperature
+            return f, a
 
     def _pooled(self, features: Tensor, a: Tensor) -> Tensor:
         """x̄, (B,L,1,1)."""

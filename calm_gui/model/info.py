@@ -251,8 +251,8 @@ def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("saliency_power", "temperature"):
         if not 0 < head[name] < float("inf"):
             raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
-    if data["method"] == "cam" and head != _PLAIN_HEAD:
-        raise CheckpointError("the checkpoint is a CAM, which has no context, saliency power or temperature")
+    if data["method"] in CAM_METHODS and head != _PLAIN_HEAD:
+        raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
     return head
 
 

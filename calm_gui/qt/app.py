@@ -20,10 +20,10 @@ from calm_gui.model.answers import Answers
 from calm_gui.qt.autosave import Autosave, autosave_folder
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.log_file import log_versions, start_log
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
 from calm_gui.session.named_sets import keep_named_sets, named_sets_path
 from calm_gui.session.workspace import Workspace

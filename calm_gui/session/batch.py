@@ -309,10 +309,8 @@ class _Maker:
             maps=tuple(_map_row(shown) for shown in maps),
             rows=tuple({key: row.get(key) for key in COLUMNS} for row in rows),
             files=tuple(files),
-            notes=(
-                *picture.get("notes", ()),
-                *(f"its true box {_corners(b)} lies outside the picture" for b in outside),
-            ),
+            notes=tuple(picture.get("notes", ())),
+            warnings=tuple(f"its true box {_corners(box)} lies outside the picture" for box in outside),
             sha256=str(picture.get("sha256") or ""),
         )
 

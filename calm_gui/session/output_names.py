@@ -19,7 +19,8 @@ def output_names(paths: Sequence[str]) -> dict[str, str]:
     taken: set[str] = set()
     for path in paths:
         # Room for reading, class and extension within the 255 bytes that file systems allow.
-        stem = Path(path).stem.encode()[:100].decode(errors="ignore") or "picture"
+        stem = Path(path).stem.encode(errors="surrogateescape").decode(errors="replace").replace("\ufffd", "_")
+        stem = stem.encode()[:100].decode(errors="ignore") or "picture"
         name, number = stem, 2
         while name.casefold() in taken:
             name, number = f"{stem}-{number}", number + 1

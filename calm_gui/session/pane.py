@@ -27,6 +27,7 @@ class Picture:
 
     key = "picture"
     title = "Picture"
+    label = "Picture"
     meaning = "the picture without a map"
     question = ""
     takes_target = False

@@ -30,6 +30,8 @@ class PictureResult:
         What was changed when the picture was opened, and what couldn't be asked of it.
     error : str
         Why there is nothing else; empty if all went well.
+    warnings : tuple of str
+        What is odd about it though all went well.
     sha256 : str
         Of the picture's file; empty where it couldn't be read.
     """
@@ -42,6 +44,7 @@ class PictureResult:
     files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
+    warnings: tuple[str, ...] = ()
     sha256: str = ""
 
     def to_json(self) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.autosave import Autosave, ended_sessions
-from calm_gui.qt.keys_dialog import KeysDialog
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.left_over_dialog import LeftOverDialog
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.jobs import Job
 from calm_gui.session.named_sets import keep_named_sets, read_named_sets

@@ -152,6 +152,7 @@ def checkpoint_info(
         supersets=known.supersets,
         training={"recipe": config.recipe, "settings": json.loads(json.dumps(config.to_json())), **training},
         licence=config.run.licence,
+        **objective.head_options,
     )
 
 

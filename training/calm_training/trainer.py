@@ -22,6 +22,7 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkpoint
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
+from calm_training.datasets.evaluation_set import EvaluationSet
 from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import Splits
@@ -32,6 +33,7 @@ from calm_training.methods import Batch, Objective, Step, make_methods
 from calm_training.network import checkpoint_info, freeze, known_classes, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
+from calm_training.selection import localization_of
 
 __all__ = ["RunInterruptedError", "Task", "Trainer"]
 
@@ -84,7 +86,9 @@ class Trainer:
         out: Path,
         folder: RunFolder | None,
         quiet: bool,
+        localized: EvaluationSet | None = None,
     ) -> None:
+        self.localized = localized  # validation pictures with boxes or masks, if the best is chosen by them
         self.config, self.splits = config, splits
         self.pictures, self.validation = splits.train, splits.validation
         self.known = known_classes(splits.train.classes)
@@ -239,19 +243,31 @@ class Trainer:
             "learning_rate": float(self.optimizer.param_groups[-1]["lr"]),
             "skipped_steps": self.skipped,
         }
+        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
+        if self.folder is not None:
+            save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
+        score = accuracy if self.localized is None else self._localization(self.localized)
+        if self.localized is not None:
+            row["localization"] = score
         self.history, self.losses = [*self.history, row], []
-        improved = accuracy > self.best
-        self.best = max(self.best, accuracy)
+        improved = score > self.best
+        self.best = max(self.best, score)
         if self.folder is None:
             return
-        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
         if improved:
             save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
-        save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
         self.folder.write_log(self.history)
         self.save()
         if not self.quiet:
             tqdm.write(f"epoch {self.epoch}: loss {row['loss']:.4f}, accuracy {accuracy:.2%}")
+
+    def _localization(self, pictures: EvaluationSet) -> float:
+        """How well the last checkpoint localizes: the first process measures, all learn of it."""
+        score = 0.0
+        if self.folder is not None:
+            with torch.random.fork_rng(devices=[]):
+                score = localization_of(self.folder.last, pictures)
+        return self.group.sum([score], self.device)[0]
 
     def _facts(self, row: dict[str, float]) -> dict[str, object]:
         """What the checkpoint says of its training."""

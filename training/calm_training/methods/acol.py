@@ -8,6 +8,7 @@ from torch import Tensor
 from calm_gui.model.acol import AcolHead
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.info import Method
+from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Objective
 from calm_training.objectives import cam
 from calm_training.settings import Section, setting
@@ -36,6 +37,7 @@ class Acol(Objective[AcolSettings]):
     name = "acol"
     title = "ACoL"
     Settings = AcolSettings
+    ranges: ClassVar[dict[str, Range]] = {"threshold": uniform(0, 1)}
     reads_as: ClassVar[Method] = "acol"
 
     def stands_on(self, backbone: str) -> str:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Step, TrainingMethod
 from calm_training.objectives import TopTarget
 from calm_training.settings import Section, setting
@@ -31,12 +32,17 @@ class CutMixSettings(Section):
     probability: float = setting(1.0, above=0, high=1)
 
 
+_SIZE = Range("1/Uniform(0, 2] - 1/2", lambda generator, _: max(1 / (2 - float(generator.uniform(0, 2))) - 0.5, 1e-3))
+"""Of the WSOL benchmark's size prior; a beta of 0 isn't a distribution."""
+
+
 class CutMix(TrainingMethod[CutMixSettings]):
     """Mixes the pictures of a batch and their labels, under any objective; one box for all of them."""
 
     name = "cutmix"
     title = "CutMix"
     Settings = CutMixSettings
+    ranges: ClassVar[dict[str, Range]] = {"beta": _SIZE, "probability": uniform(0, 1)}
     changes_pictures = True
 
     def change_batch(self, batch: Batch, step: Step) -> Batch:

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from calm_training.draws import Range, log_uniform, uniform
 from calm_training.methods.method import Batch, Step, TrainingMethod
 from calm_training.settings import Section, setting
 
@@ -38,6 +39,7 @@ class Has(TrainingMethod[HasSettings]):
     name = "has"
     title = "HaS"
     Settings = HasSettings
+    ranges: ClassVar[dict[str, Range]] = {"grid_size": log_uniform(2, 1, 6, whole=True), "drop_rate": uniform(0, 1)}
     changes_pictures = True
 
     def change_batch(self, batch: Batch, step: Step) -> Batch:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from calm_gui.model.calm import Head, HeadNetwork
 from calm_gui.model.info import Activation, Method
+from calm_training.draws import Range
 from calm_training.objectives import Target
 from calm_training.settings import Section
 
@@ -92,6 +93,8 @@ class TrainingMethod(Generic[S]):
         As people call it.
     Settings : type
         Its settings, a `Section`.
+    ranges : mapping
+        What ``calm-train search`` draws some of its settings from, in that order.
     changes_pictures : bool
         Whether `change_batch` does anything: then the outputs of frozen stages can't be kept.
     """
@@ -99,6 +102,7 @@ class TrainingMethod(Generic[S]):
     name: ClassVar[str]
     title: ClassVar[str] = ""
     Settings: ClassVar[type[Section]] = NoSettings
+    ranges: ClassVar[Mapping[str, Range]] = {}
     changes_pictures: ClassVar[bool] = False
 
     def __init__(self, settings: S | None = None) -> None:
@@ -159,6 +163,11 @@ class Objective(TrainingMethod[S]):
     def saliency_activation(self) -> Activation | None:
         """Of its checkpoints; None where there is no saliency branch."""
         return None
+
+    @property
+    def head_options(self) -> dict[str, Any]:
+        """What of its checkpoints' heads differs from the paper's, as `CheckpointInfo` names it."""
+        return {}
 
     def stands_on(self, backbone: str) -> str:
         """Name of the variant of a backbone that the heads stand on; by default the backbone itself."""
