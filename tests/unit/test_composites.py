@@ -21,10 +21,11 @@ from calm_training.composing import (
     draw_layout,
     owners,
 )
-from calm_training.composites import composite, composite_scores, left_share, pairs_of, scores_of
 from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.evaluate.separation import composite, composite_scores, pairs_of
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.metrics.separation import left_share, separation
 from calm_training.objectives import TopTarget
-from calm_training.sweep import SweepOptions
 from calm_training.temperature import fit_temperature
 
 SIDE = 14
@@ -112,11 +113,11 @@ def test_the_left_half_of_even_and_odd_grids():
 def test_scores_of_known_maps():
     a = np.array([[3, 0, 1, 0], [0, 0, 0, -9]], np.float32)
     b = np.array([[0, 1, 0, 3], [0, 0, 0, 0]], np.float32)
-    found = scores_of(a, b)
+    found = separation(a, b)
     assert found.own_half == pytest.approx((3 / 4 + 3 / 4) / 2)
     assert found.right_sign == 1  # 3 - 1 on the left; 1 - 9 - 3 on the right
     assert found.pointing == 1
-    turned = scores_of(b, a)
+    turned = separation(b, a)
     assert (turned.own_half, turned.right_sign, turned.pointing) == (pytest.approx(0.25), 0, 0)
 
 
@@ -124,10 +125,10 @@ def test_scores_of_known_maps():
 def test_a_map_that_ignores_places_has_half_and_mirrored_pairs_score_the_same(seed, height, width):
     generator = np.random.default_rng(seed)
     flat = np.full((height, width), generator.uniform(0.1, 3), np.float32)
-    assert scores_of(flat, flat).own_half == pytest.approx(0.5)
-    assert scores_of(np.zeros_like(flat), -flat).own_half == 0.5
+    assert separation(flat, flat).own_half == pytest.approx(0.5)
+    assert separation(np.zeros_like(flat), -flat).own_half == 0.5
     a, b = generator.normal(size=(2, height, width)).astype(np.float32)
-    found, mirrored = scores_of(a, b), scores_of(b[:, ::-1], a[:, ::-1])
+    found, mirrored = separation(a, b), separation(b[:, ::-1], a[:, ::-1])
     assert found.own_half == pytest.approx(mirrored.own_half)
     assert found.right_sign == mirrored.right_sign
     assert found.pointing == mirrored.pointing
@@ -162,18 +163,17 @@ def test_scores_of_a_checkpoint_are_the_means_of_its_pairs(data, tmp_path):
     told: list[int] = []
     names = ["attribution", "superset", "saliency", "grad_cam"]
     result = composite_scores(model, pictures, maps=names, options=SweepOptions(progress=told.append))
-    assert result["images"] == len(pictures) == sum(told)
-    assert list(result["maps"]) == ["attribution", "superset", "grad_cam"]
+    assert result.images == len(pictures) == sum(told)
+    assert list(result.maps) == ["attribution", "superset", "grad_cam"]
     shares = []
     for left, right in pairs_of(pictures):
         explanation = model.explain(composite(left.path, right.path, 96))
         a, b = (explanation.attribution(p.label).values.astype(float) for p in (left, right))
         shares.append((a[:, :3].sum() / a.sum() + b[:, 3:].sum() / b.sum()) / 2)
-    own = result["maps"]["attribution"]["own half"]
-    np.testing.assert_allclose(own["each"], shares, rtol=1e-4)
-    assert own["mean"] == pytest.approx(np.mean(shares), rel=1e-4)
-    low, high = own["interval"]
-    assert high - low == pytest.approx(2 * 1.96 * np.std(shares, ddof=1) / 7**0.5, rel=1e-3)
+    own = result.estimates["attribution"]["own half"]
+    np.testing.assert_allclose([one.own_half for one in result.maps["attribution"]], shares, rtol=1e-4)
+    assert own.value == pytest.approx(np.mean(shares), rel=1e-4)
+    assert own.interval[0] < own.value < own.interval[1]
     with pytest.raises(DataError, match="two classes"):
         composite_scores(model, pictures, maps=["saliency"])
 

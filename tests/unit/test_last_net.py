@@ -20,7 +20,7 @@ MAINS = {
     "calm-gui": "calm_gui.__main__",
     "calm-explain": "calm_gui.cli",
     "calm-train": "calm_training.cli",
-    "calm-evaluate": "calm_training.evaluate",
+    "calm-evaluate": "calm_training.evaluate.cli",
 }
 
 

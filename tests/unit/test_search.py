@@ -14,7 +14,7 @@ from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
 from calm_training import run_folder, selection
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
-from calm_training.localize import mask_accuracy
+from calm_training.evaluate.masks import mask_accuracy
 from calm_training.loop import train
 from calm_training.methods import Objective, training_methods
 from calm_training.search import learning_rates, ranges_of, search_settings, trial_of
@@ -92,7 +92,7 @@ def test_masks_are_measured_by_pxap(data, tmp_path):
     assert selection.measure_of(selection.read_validation(data)) == "MaxBoxAccV2"
     best = search_settings(tiny(), data, tmp_path / "s", 1, boxes=masks)
     model = load_model(tmp_path / "s/00/best.safetensors", "cpu")
-    assert best.score == mask_accuracy(model, pictures, maps=["attribution"])["maps"]["attribution"]
+    assert best.score == mask_accuracy(model, pictures.pictures, maps=["attribution"]).maps["attribution"]
 
 
 def test_parts_share_the_trials(data, tmp_path):

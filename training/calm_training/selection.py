@@ -5,10 +5,10 @@ from pathlib import Path
 
 from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
+from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
 from calm_training.datasets.masks import MaskedPicture
-from calm_training.datasets.text_table import csv_rows, text_lines
-from calm_training.evaluation import Evaluation, EvaluationSet, read_set
-from calm_training.localize import box_accuracy, mask_accuracy
+from calm_training.evaluate.masks import mask_accuracy
+from calm_training.evaluate.wsol import box_accuracy
 
 __all__ = ["localization_of", "measure_of", "read_validation"]
 
@@ -21,14 +21,7 @@ def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
     DataError
         With file, line and reason.
     """
-    metadata = folder / "metadata" / split
-    if (folder / "index.csv").exists():
-        rows = csv_rows(folder / "index.csv")
-        has_masks = bool(rows) and "mask" in rows[0]
-    else:
-        lines = text_lines(metadata / "localization.txt")
-        has_masks = bool(lines) and lines[0][1].count(",") == 2  # id,mask,ignore and not id,x0,y0,x1,y1
-    return read_set(Evaluation("masks" if has_masks else "wsol", folder, split))
+    return read_evaluation_set("masks" if "masks" in annotations_of(folder, split) else "boxes", folder, split)
 
 
 def measure_of(pictures: EvaluationSet) -> str:
@@ -47,12 +40,12 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
             return float(known[measure])
     own = "cam" if model.info.is_cam else "attribution"
     if measure == "PxAP":
-        score = float(mask_accuracy(model, pictures, maps=[own])["maps"][own])  # type: ignore[arg-type]
+        score = mask_accuracy(model, pictures.pictures, maps=[own]).maps[own]
     else:
-        score = float(box_accuracy(model, pictures, maps=[own])["maps"][own]["MaxBoxAccV2"])  # type: ignore[arg-type]
+        score = box_accuracy(model, pictures.pictures, maps=[own]).maps[own].max_box_acc_v2
     write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
     return score
 
 
 def _have_masks(pictures: EvaluationSet) -> bool:
-    return isinstance(pictures, list) and bool(pictures) and isinstance(pictures[0], MaskedPicture)
+    return bool(pictures.pictures) and isinstance(pictures.pictures[0], MaskedPicture)

@@ -22,12 +22,12 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkpoint
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
+from calm_training.datasets.evaluation_set import EvaluationSet
 from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import Splits
 from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
-from calm_training.evaluation import EvaluationSet
 from calm_training.frozen import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
 from calm_training.network import checkpoint_info, freeze, known_classes, make_network, set_training

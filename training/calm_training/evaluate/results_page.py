@@ -1,6 +1,6 @@
 """``make results``: the tables of docs/results.md, measured on the bundled checkpoints and written between its markers.
 
-    python -m calm_training.results --data DATA --out docs/results.md
+    python -m calm_training.evaluate.results_page --data DATA --out docs/results.md
 
 The text around the tables is written by hand and kept. Slow methods, remove-and-classify and the axioms take fixed
 subsets, whose size each table states. The whole run takes under an hour on two cores.
@@ -18,9 +18,9 @@ from tqdm import tqdm
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_text
-from calm_training.evaluation import Evaluation, versions
-from calm_training.report import Part, run_part
-from calm_training.tables import table_of
+from calm_training.evaluate.plan import Plan, versions
+from calm_training.evaluate.report import Part, run_part
+from calm_training.evaluate.table import markdown
 
 __all__ = ["main", "parts", "with_tables"]
 
@@ -37,18 +37,18 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
     slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
-        Part(Evaluation("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
-        Part(Evaluation("masks", masks), CHECKPOINTS, "masks"),
-        Part(Evaluation("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
-        Part(Evaluation("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
-        Part(Evaluation("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
-        Part(Evaluation("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
-        Part(Evaluation("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
+        Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
+        Part(Plan("masks", masks), CHECKPOINTS, "masks"),
+        Part(Plan("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
+        Part(Plan("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
+        Part(Plan("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
+        Part(Plan("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
+        Part(Plan("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
     ]
     if cub:
         birds = data / "cub/crops/CUB_200_2011"
         maps = ("attribution", "conditional", "cam", "gradient")
-        found.append(Part(Evaluation("cues", birds, maps=maps), tuple(cub), "cues"))
+        found.append(Part(Plan("cues", birds, maps=maps), tuple(cub), "cues"))
     return found
 
 
@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done, 1 the work failed, 2 unusable arguments.
     """
-    parser = argparse.ArgumentParser(prog="calm_training.results", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="calm_training.evaluate.results_page", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder with imagenet-val-boxes and masks")
     parser.add_argument("--out", type=Path, required=True, help="page with the markers to write between")
     parser.add_argument("--work", type=Path, default=Path("build/results"), help="folder of JSON files and plots")
@@ -92,15 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.only and part.name not in options.only:
                 continue
             with tqdm(desc=part.name, unit="picture") as bar:
-                content = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
-            said = table_of(part.evaluation.command, content["results"], content["conventions"])
+                section = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
+            said = "\n\n".join([*map(markdown, section.tables), section.conventions])
             tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"
         if not options.only:
             numbers = ", ".join(f"{name} {number}" for name, number in versions().items())
             tables["versions"] = f"\nMeasured with {numbers}.\n"
         write_text(options.out, with_tables(options.out.read_text("utf-8"), tables), overwrite=True)
     except (CalmError, OSError) as error:
-        print(f"calm_training.results: {error}", file=sys.stderr)
+        print(f"calm_training.evaluate.results_page: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -13,91 +13,98 @@ from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import check_free, write_text
 from calm_gui.model.loaded import LoadedModel
-from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.evaluation_set import AUTO, annotations_of
 from calm_training.datasets.split import split_by_hash
-from calm_training.evaluation import Command, Evaluation, EvaluationSet, conventions, measure, read_set, versions
-from calm_training.plots import draw
-from calm_training.sweep import SweepOptions
-from calm_training.tables import table_of
+from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.pictures import pictures_csv
+from calm_training.evaluate.plan import Plan, content_of, measure, read_set, versions
+from calm_training.evaluate.plot import draw
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.table import Table, markdown
 
-__all__ = ["TITLES", "Part", "parts_of", "run_part", "write_report"]
-
-TITLES: dict[Command, str] = {
-    "accuracy": "Accuracy and calibration",
-    "wsol": "Weakly supervised object localization",
-    "masks": "Localization against masks",
-    "removal": "Remove and classify",
-    "cues": "Cue localization",
-    "axioms": "Axioms",
-}
+__all__ = ["Part", "parts_of", "run_part", "write_report"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One table of a report.
+    """One section of a report.
 
     Attributes
     ----------
-    evaluation : Evaluation
+    plan : Plan
     checkpoints : tuple of str
     name : str
         Of its files.
     """
 
-    evaluation: Evaluation
+    plan: Plan
     checkpoints: tuple[str, ...]
     name: str
 
     @property
     def command(self) -> str:
         """The command line that makes this part alone."""
-        one = self.evaluation
-        words = ["calm-evaluate", one.command]
+        plan = self.plan
+        words = ["calm-evaluate", plan.command]
         words += [word for name in self.checkpoints for word in ("--checkpoint", name)]
-        words += ["--data", str(one.data)]
-        words += [word for name in one.maps for word in ("--method", name)]
-        words += [word for n, v in (("select", one.select), ("report", one.report)) if v for word in (f"--{n}", str(v))]
+        words += ["--data", str(plan.data)]
+        words += ["--split", plan.split] if plan.split != "test" else []
+        words += ["--layout", plan.layout] if plan.layout != AUTO else []
+        words += [word for name in plan.maps for word in ("--map", name)]
+        for option in plan.evaluation.options:
+            value = plan.settings[option.name]
+            if isinstance(option.default, tuple):
+                words += [word for one in value for word in (f"--{option.name.replace('_', '-')}", str(one))]
+        words += [
+            word for n, v in (("select", plan.select), ("report", plan.report)) if v for word in (f"--{n}", str(v))
+        ]
         return shlex.join(words)
 
 
+@dataclass(frozen=True)
+class Section:
+    """What a part gave, as its JSON file holds it."""
+
+    part: Part
+    tables: tuple[Table, ...]
+    conventions: str
+
+
 def parts_of(
-    data: Path, checkpoints: Sequence[str], *, most: int | None = None, slow: int = 20, split: str = "test"
+    data: Path,
+    checkpoints: Sequence[str],
+    *,
+    most: int | None = None,
+    slow: int = 20,
+    split: str = "test",
+    layout: str = AUTO,
 ) -> list[Part]:
     """The parts that a folder allows, by what lies in it.
 
     Parameters
     ----------
     data : Path
-        A CUB root, a folder with ``index.csv`` (of boxes or masks), or one with ``metadata/<split>``.
+        A data set in one of the layouts that training takes.
     checkpoints : sequence of str
     most : int, optional
         At most so many pictures, those with the lowest SHA-256 of the file name.
     slow : int
-        The same for remove-and-classify and the axioms.
+        The same for evaluations that take many passes a picture.
+    split, layout : str
 
     Raises
     ------
     DataError
-        If the folder is none of these.
+        If the folder is no data set.
     """
-    commands: tuple[Command, ...]
-    if (data / "attributes").is_dir():
-        commands = ("cues",)
-    elif (data / "index.csv").is_file():
-        with (data / "index.csv").open(encoding="utf-8-sig") as file:
-            columns = file.readline().strip().split(",")
-        commands = ("masks",) if "mask" in columns else ("accuracy", "wsol", "removal", "axioms")
-    elif (data / "metadata" / split).is_dir():
-        with_sizes = (data / "metadata" / split / "image_sizes.txt").is_file()
-        commands = ("accuracy", "wsol", "removal", "axioms") if with_sizes else ("masks",)
-    else:
-        raise DataError(f"{data} holds no index.csv, no metadata/{split} and no CUB, so there is nothing to measure")
+    there = annotations_of(data, split, layout)
     parts = []
-    for command in commands:
-        select = (min(slow, most or slow)) if command in ("removal", "axioms") else most
-        evaluation = Evaluation(command, data, split, select=None if command == "cues" else select)
-        parts.append(Part(evaluation, tuple(checkpoints), command))
+    for evaluation in EVALUATIONS.values():
+        if evaluation.reads in there:
+            select = min(slow, most or slow) if evaluation.slow else most
+            plan = Plan(evaluation.key, data, split, layout, None if evaluation.reads == "cues" else select)
+            parts.append(Part(plan, tuple(checkpoints), evaluation.key))
     return parts
 
 
@@ -109,8 +116,8 @@ def run_part(
     workers: int = 1,
     resume: bool = False,
     progress: Callable[[int], object] = lambda _: None,
-) -> dict[str, Any]:
-    """Measure a part, write ``<name>.json``, ``.png`` and ``.svg`` into `out`, and return its content.
+) -> Section:
+    """Measure a part, and write ``<name>.json``, ``.csv``, ``.png`` and ``.svg`` into `out`.
 
     With `resume` a finished part isn't measured again, and an unfinished one goes on, if its settings are the same.
     """
@@ -122,16 +129,23 @@ def run_part(
         except ValueError as error:
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
         if content.get("settings") == settings:
-            return content
-    found = read_set(part.evaluation)
-    journal = part.evaluation.journal(target.with_name(f"{target.name}.journal"), found, resume=resume)
+            return _section(part, content)
+    found = read_set(part.plan)
+    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume)
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
-    results = {name: measure(part.evaluation, load(name), found, options) for name in part.checkpoints}
-    content = {"settings": settings, "conventions": conventions(part.evaluation, results), "results": results}
-    write_text(target, json.dumps(content, indent=1), overwrite=True)
-    draw(part.evaluation.command, results, target, overwrite=True)
+    results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
+    tables = [{"head": table.head, "rows": table.rows} for table in part.plan.evaluation.tables(results)]
+    content = {"settings": settings, **content_of(part.plan, results), "tables": tables}
+    write_text(target, json.dumps(content, indent=1, allow_nan=False), overwrite=True)
+    write_text(target.with_suffix(".csv"), pictures_csv(results), overwrite=True)
+    draw(part.plan.evaluation, results, target, overwrite=True)
     journal.discard()
-    return json.loads(target.read_text("utf-8"))  # as a resumed report reads it: keys are text
+    return _section(part, content)
+
+
+def _section(part: Part, content: Mapping[str, Any]) -> Section:
+    tables = tuple(Table.of(table["head"], table["rows"]) for table in content["tables"])
+    return Section(part, tables, content["conventions"])
 
 
 def write_report(
@@ -139,6 +153,8 @@ def write_report(
     data: Path,
     out: Path,
     *,
+    split: str = "test",
+    layout: str = AUTO,
     device: str = "auto",
     most: int | None = None,
     slow: int = 20,
@@ -154,7 +170,7 @@ def write_report(
     checkpoints : sequence of str
         Files or bundled names.
     data, out : Path
-    device : str
+    split, layout, device : str
     most, slow
         As in `parts_of`.
     workers : int
@@ -178,27 +194,28 @@ def write_report(
     from calm_gui.api import load_checkpoint
 
     page = out / "report.md"
-    parts = parts_of(data, checkpoints, most=most, slow=slow)
+    parts = parts_of(data, checkpoints, most=most, slow=slow, split=split, layout=layout)
     for path in (page, *(out / f"{part.name}.json" for part in parts)):
         check_free(path, overwrite=overwrite or resume)
     for part in parts:
-        read_set(part.evaluation)  # faults of the data come before any network
+        read_set(part.plan)  # faults of the data come before any network
     out.mkdir(parents=True, exist_ok=True)
     load = cache(lambda name: load_checkpoint(name, device))
     lines = ["# Evaluation", "", f"Checkpoints: {', '.join(checkpoints)}. Data: {data.name}.", ""]
     for part in parts:
-        with tqdm(desc=TITLES[part.evaluation.command], unit="picture", disable=quiet) as bar:
-            content = run_part(part, out, load, workers=workers, resume=resume, progress=bar.update)
-        lines += [f"## {TITLES[part.evaluation.command]}", "", f"    {part.command}", ""]
-        lines += [table_of(part.evaluation.command, content["results"], content["conventions"]), ""]
-        lines += [f"![{TITLES[part.evaluation.command]}]({part.name}.png)", ""]
-    lines += _figures({name: load(name) for name in checkpoints}, read_set(parts[0].evaluation), out)
+        title = part.plan.evaluation.title
+        with tqdm(desc=title, unit="picture", disable=quiet) as bar:
+            section = run_part(part, out, load, workers=workers, resume=resume, progress=bar.update)
+        lines += [f"## {title}", "", f"    {part.command}", ""]
+        lines += ["\n\n".join(map(markdown, section.tables)), "", section.conventions, ""]
+        lines += [f"![{title}]({part.name}.png)", ""]
+    lines += _figures({name: load(name) for name in checkpoints}, read_set(parts[0].plan).pictures, out)
     lines += ["## Versions", "", ", ".join(f"{name} {number}" for name, number in versions().items()), ""]
     write_text(page, "\n".join(lines), overwrite=True)
     return page
 
 
-def _figures(models: Mapping[str, LoadedModel], found: EvaluationSet, out: Path) -> list[str]:
+def _figures(models: Mapping[str, LoadedModel], found: Any, out: Path) -> list[str]:
     """Figures of the first picture (lowest hash) as the paper's 1, 3, 4 and 6; its 5 is the removal plot."""
     drawn: list[str] = []
     for number, (name, model) in enumerate(models.items(), 1):
@@ -220,9 +237,8 @@ def _reading_figures(model: LoadedModel, found: Any) -> list[tuple[str, Any]]:
     from calm_gui.render.figure import map_figure
 
     # Sets of masks list several classes for a picture; the first one stands for it here.
-    labelled = [p if isinstance(p, BoxedPicture) else _with_label(p) for p in found]
-    picture = split_by_hash(labelled, 1)[0][0]
-    explanation, label = model.explain(picture.path), picture.label
+    picture = split_by_hash(found, 1)[0][0]
+    explanation, label = model.explain(picture.path), picture.classes[0]
     other = next(c for c, _ in explanation.top(2) if c != label)
     if model.info.is_cam:
         return [("Figure 3: CAM of the true class", map_figure(explanation, [None, explanation.cam(label)]))]
@@ -242,13 +258,6 @@ def _reading_figures(model: LoadedModel, found: Any) -> list[tuple[str, Any]]:
     return [(title, map_figure(explanation, shown, scale="fit", width=180.0)) for title, shown in figures]
 
 
-def _with_label(picture: Any) -> BoxedPicture:
-    """A picture with masks as one with a class, to be drawn."""
-    import numpy as np
-
-    return BoxedPicture(picture.path, picture.classes[0], (1, 1), np.empty((0, 4)))
-
-
 def _path(model: LoadedModel, label: int) -> list[Any]:
     """Nodes from a class up to the root, at most five, evenly taken."""
     assert model.hierarchy is not None
@@ -263,7 +272,7 @@ def _cue_figures(model: LoadedModel, cub: Any) -> list[tuple[str, Any]]:
     """True mask, maps of A and B, their difference and A's input gradient, for the first pair (figures 1 and 4)."""
     from calm_gui.methods import attribute
     from calm_gui.render.figure import map_figure
-    from calm_training.cues import cub_classes
+    from calm_training.evaluate.cues import cub_classes
 
     index = cub_classes(model)
     pairs = [p for n in (1, 2, 3) for p in cub.pairs(n) if all(c in index for c in p.classes)]

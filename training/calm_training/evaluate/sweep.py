@@ -5,20 +5,23 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from calm_gui.core.joint import ClassScores, Joint
 from calm_gui.errors import DataError
 from calm_gui.model.calm import check_raw_outputs
+from calm_gui.model.info import Activation
 from calm_gui.model.input import prepare
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
-from calm_training.journal import Journal
+from calm_training.evaluate.journal import Journal
 
-__all__ = ["DEFAULT_OPTIONS", "Metric", "Outputs", "SweepOptions", "sweep"]
+__all__ = ["DEFAULT_OPTIONS", "Metric", "Outputs", "SweepOptions", "Swept", "sweep"]
 
 
 class HasPath(Protocol):
@@ -59,6 +62,8 @@ class Outputs:
     f : Tensor (1,C,H,W)
     a : Tensor (1,1,H,W) or None
         None for CAM.
+    activation : {"relu", "softplus"} or None
+        None for CAM.
     more : mapping
         What `beside` gave.
     """
@@ -66,7 +71,40 @@ class Outputs:
     inputs: Tensor
     f: Tensor
     a: Tensor | None
+    activation: Activation | None
     more: Mapping[Any, Any]
+
+    @cached_property
+    def evidence(self) -> Joint | ClassScores:
+        """What readings are computed from, in torch."""
+        return evidence_of(self.f[0], None if self.a is None else self.a[0, 0], self.activation)
+
+
+def evidence_of(f: Tensor, a: Tensor | None, activation: Activation | None) -> Joint | ClassScores:
+    """The joint, or for CAM the class scores, of one picture's raw outputs f (C,H,W) and a (H,W)."""
+    if a is None or activation is None:
+        return ClassScores(f, torch)
+    return Joint(f, a, activation, xp=torch)
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """What `sweep` counted.
+
+    Attributes
+    ----------
+    metrics : dict
+        The metrics with all pictures counted, by name.
+    counts : list of dict
+        What every picture counted: ``to_json()`` of the metrics that it touched, by name, in the order of the pictures.
+    """
+
+    metrics: dict[str, Any]
+    counts: list[dict[str, Any]]
+
+    def of(self, name: str) -> list[dict[str, Any] | None]:
+        """What every picture counted of one metric."""
+        return [counts.get(name) for counts in self.counts]
 
 
 @dataclass(frozen=True)
@@ -131,7 +169,9 @@ class Sweep(Generic[AnyPicture]):
             self.network_seconds += time.perf_counter() - began
             check_raw_outputs(f, a, self.model.info.saliency_activation)
             for i, picture in enumerate(part):
-                outputs = Outputs(tensors[i : i + 1], f[i : i + 1], None if a is None else a[i : i + 1], extra[i])
+                a_row = None if a is None else a[i : i + 1]
+                activation = self.model.info.saliency_activation
+                outputs = Outputs(tensors[i : i + 1], f[i : i + 1], a_row, activation, extra[i])
                 counts.append(_submit(pool, self.count, picture, outputs))
             while counts and (len(counts) > ahead * batch or counts[0].done()):
                 yield counts.popleft().result()
@@ -151,7 +191,7 @@ def sweep(
     *,
     beside: Callable[[AnyPicture], Mapping[Any, Any]] = lambda _: {},
     overlap: bool = True,
-) -> dict[str, Any]:
+) -> Swept:
     """Count every picture.
 
     Parameters
@@ -171,11 +211,11 @@ def sweep(
 
     Returns
     -------
-    dict
-        The metrics with all pictures counted, in their order.
+    Swept
+        The metrics in the order of `fresh`.
     """
     began = time.perf_counter()
-    total = fresh()
+    total, every = fresh(), []
     known = options.journal.counts(model.sha256) if options.journal else {}
     left = [picture for picture in pictures if str(picture.path) not in known]
     work = Sweep(model, fresh, score, beside)
@@ -189,6 +229,7 @@ def sweep(
                 counts = next(results)
                 if options.journal:
                     options.journal.add(model.sha256, str(picture.path), counts)
+            every.append(counts)
             for name, state in counts.items():
                 _add(total, name, state, options.journal)
             options.progress(1)
@@ -196,7 +237,7 @@ def sweep(
         if pool:
             pool.shutdown(cancel_futures=True)
     options.seconds.update(total=time.perf_counter() - began, network=work.network_seconds)
-    return total
+    return Swept(total, every)
 
 
 def _add(total: dict[str, Any], name: str, state: dict[str, Any], journal: Journal | None) -> None:
