@@ -135,17 +135,30 @@ def run(options: argparse.Namespace) -> int:
     keep_python_awake = QTimer()  # so that Ctrl-C is noticed while Qt waits
     keep_python_awake.start(300)
     keep_python_awake.timeout.connect(lambda: None)
-    status = _screenshot(application, window, options) if options.screenshot else _live(application, window, options)
+    status = (
+        _screenshot(application, window, options)
+        if options.screenshot
+        else _live(application, window, options, settings)
+    )
     keep_python_awake.stop()
     for number, handler in before.items():
         signal.signal(number, handler)
     return 128 + ended_by[0] if ended_by else status
 
 
-def _live(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:
+def _keep_explanations(window: MainWindow, settings: Settings) -> None:
+    """Find explanations of earlier days on disk, and keep new ones, as the settings say."""
+    from calm_gui.session.explanation_files import MOST_MEGABYTES, ExplanationFiles, explanation_folder
+
+    most = settings.number("cache megabytes", MOST_MEGABYTES)
+    window.workspace.compute.disk.files = ExplanationFiles(explanation_folder(), int(1e6 * most))
+
+
+def _live(application: QApplication, window: MainWindow, options: argparse.Namespace, settings: Settings) -> int:
     """Show the window until the user closes it."""
     window.restore()
     window.show()
+    _keep_explanations(window, settings)
     keep_named_sets(window.workspace, named_sets_path())
     autosave = Autosave(window.workspace, autosave_folder(), window)
     QTimer.singleShot(0, lambda: _begin(window, options, autosave))

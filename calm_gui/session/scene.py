@@ -70,6 +70,8 @@ class PaneContent:
         The scale without the limits that were set.
     message : str
         Why there is no map, or what must be known about it; empty if nothing.
+    early : ndarray (h,w,3), uint8, or None
+        The picture, while it's being explained.
     """
 
     pane: Pane
@@ -80,7 +82,13 @@ class PaneContent:
     shown: AnyMap | None = None
     scale: Scale | None = None
     message: str = ""
+    early: NDArray[np.uint8] | None = None
     fitted: Scale | None = None
+
+    @property
+    def pixels(self) -> NDArray[np.uint8] | None:
+        """The picture, (h,w,3), whether it is explained or not."""
+        return self.explanation.picture if self.explanation is not None else self.early
 
     @cached_property
     def drawn(self) -> AnyMap | None:
@@ -324,7 +332,9 @@ class Scene:
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, shows, title, message=self._failures.get((picture, checkpoint), ""))
+            early = self._cache.picture(picture)
+            why = self._failures.get((picture, checkpoint), "")
+            return PaneContent(pane, shows, title, message=why, early=early.pixels if early else None)
         if isinstance(shows, Picture):
             return PaneContent(pane, shows, title, explanation=explanation)
         try:

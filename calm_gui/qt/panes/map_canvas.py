@@ -129,8 +129,8 @@ class MapCanvas(QWidget):
 
     @property
     def _picture_size(self) -> tuple[int, int] | None:
-        explanation = self._content.explanation if self._content else None
-        return explanation.geometry.picture if explanation else None
+        pixels = self._content.pixels if self._content else None
+        return None if pixels is None else (pixels.shape[1], pixels.shape[0])
 
     def _fit(self, size: tuple[int, int]) -> float:
         return min(self.width() / size[0], self.height() / size[1])
@@ -194,7 +194,7 @@ class MapCanvas(QWidget):
         theme = current_theme()
         painter = QPainter(self)
         content = self._content
-        if content is None or content.explanation is None or content.explanation.picture is None:
+        if content is None or content.pixels is None:
             painter.fillRect(self.rect(), QColor(theme.canvas))
             self._say(painter, content.message if content and content.message else "explaining …")
             return
@@ -213,6 +213,8 @@ class MapCanvas(QWidget):
             self._draw_cross(painter)
         if content.shown is None and content.message:
             self._say(painter, content.message)
+        elif content.explanation is None:
+            self._say(painter, "explaining …", bottom=True)
         elif content.message:
             self._say(painter, content.message, bottom=True)
 
@@ -243,7 +245,7 @@ class MapCanvas(QWidget):
     def _draw_picture(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
         """Draw the picture and what lies over it, as one image where all of the map has one opacity."""
         key = (
-            content.explanation,
+            id(content.pixels),
             visible,
             self.devicePixelRatioF(),
             self._zoom,
@@ -275,13 +277,11 @@ class MapCanvas(QWidget):
         return self._dimmed_words
 
     def _scaled_picture(self, visible: QRect) -> QImage:
-        assert self._content is not None and self._content.explanation is not None
-        explanation = self._content.explanation
-        pixels = explanation.picture
-        assert pixels is not None
-        if self._source_of is not explanation:
+        assert self._content is not None and self._content.pixels is not None
+        pixels = self._content.pixels
+        if self._source_of is not pixels:
             height, width = pixels.shape[:2]
-            self._source_of = explanation
+            self._source_of = pixels
             self._source = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888).convertToFormat(
                 QImage.Format.Format_RGB32
             )
