@@ -116,6 +116,8 @@ class Compute:
         Key of the checkpoint that is being opened.
     disk : ExplanationDisk
         What explanations of earlier days are found in, and kept.
+    later : callable
+        Does what can wait until what was just found has been drawn.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class Compute:
         self.forward_ms: float | None = None
         self.loading: str | None = None
         self.disk = ExplanationDisk(None)
+        self.later: Callable[[Callable[[], None]], object] = lambda call: call()
         self._imported_ahead = False
         self._load = load
         self._cache = cache
@@ -337,6 +340,8 @@ class Compute:
         def failed(error: Exception) -> None:
             _log.info("the network isn't loaded ahead: %s", error)
 
+        if checkpoint in self.models:
+            return
         token = ("load", checkpoint)
         self.runner.submit(
             Job(token, lambda _: self.model_for(checkpoint, lambda _: None), done, failed, urgency=_WHEN_IDLE)
@@ -347,11 +352,11 @@ class Compute:
         self._pending.pop(pair, None)
         if not self._imported_ahead:
             self._imported_ahead = True
-            self._import_ahead()
+            self.later(self._import_ahead)
         if model is not None:
             self._keep_model(pair[1], model)
         elif pair[1] not in self.models:
-            self._load_when_idle(pair[1])
+            self.later(lambda: self._load_when_idle(pair[1]))
         if found.short_of_memory and self.device != "cpu":
             self.device = "cpu"
             self._front.complain(f"{found.short_of_memory}; the CPU computes from now on")

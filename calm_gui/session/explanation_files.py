@@ -3,7 +3,8 @@
 A float16 copy would be half as large, but its maps couldn't be proven to add up.
 """
 
-import hashlib
+from __future__ import annotations
+
 import json
 import logging
 import os
@@ -14,16 +15,20 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import platformdirs
-from numpy.typing import NDArray
 
 import calm_gui
 from calm_gui.errors import CalmError
+from calm_gui.late import np
 from calm_gui.model.files import read_bounded, write_text
 from calm_gui.model.info import CheckpointInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Raw = tuple[NDArray[np.float32], NDArray[np.float32] | None]
 
 __all__ = ["MOST_MEGABYTES", "ExplanationFiles", "explanation_folder", "explanation_key"]
 
@@ -35,8 +40,6 @@ _MAX_BYTES = 1_000_000_000
 _SUFFIX = ".raw"
 _DEVICES = "devices.json"
 _log = logging.getLogger(__name__)
-
-Raw = tuple[NDArray[np.float32], NDArray[np.float32] | None]
 
 
 def explanation_folder() -> Path:
@@ -69,6 +72,8 @@ def explanation_key(
     device : str
         Devices differ in the last bits.
     """
+    import hashlib  # off the start-up path, as OpenSSL with it
+
     parts = [_FORMAT, picture, checkpoint, dict(answers), info.input.to_json(), info.head, info.method, device]
     return hashlib.sha256(json.dumps([*parts, *_program()], sort_keys=True, default=str).encode()).hexdigest()
 
