@@ -1,5 +1,7 @@
 """A checkpoint in memory, ready to explain pictures."""
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +93,14 @@ class LoadedModel:
         self.hierarchy: Hierarchy | None = info.hierarchy
         self.supersets: SupersetTable = info.superset_table
         self.grid = self._find_grid()
+
+    @property
+    def identity(self) -> str:
+        """What results are kept by: the file's hash, and that of what was answered where the file doesn't say."""
+        if not self.answers:
+            return self.sha256
+        answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
+        return f"{self.sha256}+{answers[:16]}"
 
     def _find_grid(self) -> tuple[int, int]:
         """The native grid; from the stride where the input divides by it, else from a forward pass."""
