@@ -251,10 +251,20 @@ def test_a_recipe_file_of_0_1_goes_on_working(tmp_path):
     assert (config.model.backbone, config.optimizer.batch) == ("vgg16", 16)
 
 
-@pytest.mark.parametrize("setting", ["optimizer.batch=-3", "model.output_stride=7", "optimizer.learning_rate=-1"])
-def test_settings_are_refused_before_any_picture_is_opened(setting, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("recipe", "setting"),
+    [
+        ("cub", "optimizer.batch=-3"),
+        ("cub", "model.output_stride=7"),
+        ("cub", "optimizer.learning_rate=-1"),
+        ("cub+cam", "methods.calm-em.e_step=ema"),
+        ("cub-crops+lite0+has", "data.augment=false"),
+        ("cub-crops+lite0+calm-em+cutmix", "data.augment=false"),
+    ],
+)
+def test_settings_are_refused_before_any_picture_is_opened(recipe, setting, tmp_path, capsys):
     nowhere = str(tmp_path / "nowhere")
-    arguments = ["train", "--recipe", "cub", "--data", nowhere, "--out", str(tmp_path / "run"), "--set", setting]
+    arguments = ["train", "--recipe", recipe, "--data", nowhere, "--out", str(tmp_path / "run"), "--set", setting]
     assert main(arguments) == 1
     refused = capsys.readouterr().err
     assert refused.startswith("calm-train: ")

@@ -1,5 +1,6 @@
 """Cases for measures of maps: a picture's maps with its region, its pixels and what the network says of it."""
 
+import copy
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -25,7 +26,7 @@ from calm_training.evaluate.wsol import boxes_at, check_squash
 from calm_training.metrics.measure import Case, Need
 from calm_training.metrics.pxap import FOREGROUND, IGNORE, resize_mask
 
-__all__ = ["Cases", "inside_boxes"]
+__all__ = ["Cases", "inside_boxes", "with_random_layers"]
 
 
 class Cases:
@@ -50,6 +51,7 @@ class Cases:
     def __init__(self, model: LoadedModel, pictures: Sequence[Labelled]) -> None:
         self.model = model
         has_regions = all(isinstance(picture, BoxedPicture | MaskedPicture) for picture in pictures)
+        self._rebuilt: dict[float, LoadedModel] = {}
         self.there: tuple[Need, ...] = ("region",) if has_regions else ()
         if has_regions:
             check_squash(model)
@@ -72,6 +74,7 @@ class Cases:
                 target = one.about(self.model, picture.classes)
                 calls["predict"] = partial(self._predict, target)
                 calls["remap"] = partial(self._remap, one, picture.classes)
+                calls["rebuilt"] = partial(self._rebuilt_map, one, picture, outputs.inputs)
                 calls["parts"] = partial(self._parts, one, picture, outputs)
             cases[one.name] = Case(
                 np.asarray(values.cpu().numpy(), np.float32),
@@ -113,6 +116,18 @@ class Cases:
         outputs = Outputs(inputs, f, a, self.model.info.saliency_activation, {})
         return np.asarray(reading_map(one, self.model, outputs, classes).cpu().numpy(), np.float32)
 
+    def _rebuilt_map(
+        self, one: MeasuredMap, picture: Labelled, inputs: torch.Tensor, share: float
+    ) -> NDArray[np.float32]:
+        if share not in self._rebuilt:
+            self._rebuilt[share] = with_random_layers(self.model, share)
+        model = self._rebuilt[share]
+        if isinstance(one.kind, Method):
+            return one.kind.map(model, picture.path, one.about(model, picture.classes)).values
+        f, a = model.raw(inputs)
+        outputs = Outputs(inputs, f, a, model.info.saliency_activation, {})
+        return np.asarray(reading_map(one, model, outputs, picture.classes).cpu().numpy(), np.float32)
+
     def _parts(
         self, one: MeasuredMap, picture: Labelled, outputs: Outputs
     ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
@@ -128,6 +143,24 @@ class Cases:
                 np.asarray(reading_map(one, self.model, outputs, tuple(s)).cpu().numpy(), np.float32) for s in sets
             ]
         return found[0], found[1:]
+
+
+def with_random_layers(model: LoadedModel, share: float) -> LoadedModel:
+    """A copy of a checkpoint with the weights of a share of its layers, from the output down, drawn anew.
+
+    Each tensor of weights is drawn from a normal distribution with its own mean and standard deviation, always the
+    same one; statistics of batch normalisation stay.
+    """
+    network = copy.deepcopy(model.network)
+    generator = torch.Generator().manual_seed(0)
+    layers = [layer for layer in network.modules() if any(True for _ in layer.parameters(recurse=False))]
+    with torch.no_grad():
+        for layer in layers[len(layers) - round(share * len(layers)) :]:
+            for weights in layer.parameters(recurse=False):
+                spread = float(weights.std()) if weights.numel() > 1 else 0.0
+                drawn = torch.randn(weights.shape, generator=generator) * spread + float(weights.mean())
+                weights.copy_(drawn)
+    return LoadedModel(network, model.info, model.device, f"{model.name}, {share:.0%} random")
 
 
 def inside_boxes(boxes: NDArray[np.float64], size: int) -> NDArray[np.bool_]:

@@ -86,7 +86,7 @@ def _fits(measure: Measure, measured: MeasuredMap) -> bool:
     """Whether a map is what a measure is about."""
     kind = measured.kind
     if "joint" in measure.needs:
-        return isinstance(kind, Reading) and kind.quantity == "joint"
+        return isinstance(kind, Reading) and kind.quantity == "joint" and kind.takes_target
     if "distribution" in measure.needs:
         return isinstance(kind, Reading) and kind.unit == "probability per cell" and not kind.signed
     if "parts" in measure.needs:

@@ -11,6 +11,10 @@ from calm_training.metrics import region_probability  # isort: skip
 from calm_training.metrics import additivity  # isort: skip
 from calm_training.metrics import deletion  # isort: skip
 from calm_training.metrics import insertion  # isort: skip
+from calm_training.metrics import road  # isort: skip
+from calm_training.metrics import infidelity  # isort: skip
+from calm_training.metrics import max_sensitivity  # isort: skip
+from calm_training.metrics import parameter_randomisation  # isort: skip
 
 __all__ = [
     "MEASURES",
@@ -20,8 +24,12 @@ __all__ = [
     "effective_area",
     "energy_pointing_game",
     "entropy",
+    "infidelity",
     "insertion",
+    "max_sensitivity",
+    "parameter_randomisation",
     "pointing_game",
     "region_probability",
+    "road",
     "top_k_intersection",
 ]
