@@ -10,6 +10,7 @@ from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.widgets.screen import fit_to_screen
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
 
@@ -151,6 +152,7 @@ class FileActions:
 
     @staticmethod
     def run(dialog: "QtWidgets.QDialog") -> None:
-        """Show a dialog until it's closed, and forget it."""
+        """Show a dialog, no larger than the screen, until it's closed, and forget it."""
+        fit_to_screen(dialog)
         dialog.exec()
         dialog.deleteLater()

@@ -50,7 +50,7 @@ LIGHT = Theme(
     contrast="#1f5fae",
     good="#1c7c3c",
     bad="#8f5600",
-    canvas="#e3e7ec",
+    canvas="#e8ecf0",
     chosen="#e2f1ef",
 )
 
@@ -134,6 +134,8 @@ QPushButton:focus {{ border-color: {accent}; }}
 QPushButton:default {{ background: {accent}; color: {accent_text}; border-color: {accent}; }}
 QPushButton:disabled {{ color: {muted}; background: {window}; }}
 QTabWidget::pane {{ border: none; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+QTabBar {{ qproperty-drawBase: 0; }}
 QTabBar::tab {{ padding: 5px 12px; color: {muted}; border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {text}; border-bottom-color: {accent}; }}
 QTabBar::tab:focus {{ color: {accent}; }}

@@ -105,7 +105,7 @@ class _Maker:
         if not picture.get("path"):
             raise PictureError(f"{name} was no file but an array, so it can't be explained again")
         places = [Path(picture["path"]), self._folder / picture["path"], self._folder / name]
-        found = [place for place in places if place.is_file()]
+        found = [place for place in places if _is_there(place)]
         if not found:
             raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the description")
         same = [place for place in found if sha256_of(place) == picture["sha256"]]
@@ -118,7 +118,7 @@ class _Maker:
         if sha256 not in self._models:
             recorded = str(checkpoint.get("path") or "")
             fallback = str(checkpoint["name"]).removesuffix(".safetensors")
-            place = self._checkpoint or (recorded if Path(recorded).is_file() else fallback)
+            place = self._checkpoint or (recorded if _is_there(Path(recorded)) else fallback)
             model = self._load(place)
             if model.sha256 != sha256:
                 raise CheckpointError(
@@ -146,6 +146,13 @@ class _Maker:
         if reading is CAM:
             options["normalisation"] = next(name for name, unit in UNITS.items() if unit == entry["unit"])
         return reading.map(explanation, explanation.asked(reading, target or ClassSet(), contrast, **options))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _refuse_other_answers(checkpoint: Mapping[str, Any], model: "LoadedModel") -> None:

@@ -81,7 +81,8 @@ def test_settings_and_sessions_are_never_unpickled(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path(shutil.copy(shared / "inputs" / name, tmp_path / "x.calm.json"))
-    assert Settings(path).values == {}
+    settings = Path(shutil.copy(path, tmp_path / "settings.json"))  # which are put aside
+    assert Settings(settings).values == {}
     before = window.workspace.state
     window.workspace.open_session(path)
     assert window.workspace.state is before and "isn't a session" in window.messages.text.text()

@@ -221,6 +221,7 @@ def test_from_refuses_a_checkpoint_that_is_read_in_another_way(model, pictures, 
         remake(path, again, lambda _: model)
 
 
+@pytest.mark.shared
 def test_answers_are_part_of_what_an_export_says(shared):
     path = shared / "trials/inputs/checkpoints/ck_order_a.pth.tar"
     answers = Answers("calm-em", "relu", False, ("bee", "cat", "ant"))
@@ -328,7 +329,7 @@ def test_a_table_that_matches_too_little_is_told(tiny, pictures, tmp_path, capsy
         assert not next(csv.DictReader(file))["share_in_box"]
 
 
-def test_boxes_as_fractions_of_the_picture_are_refused(tiny, pictures, tmp_path, capsys):
+def test_boxes_as_fractions_of_a_picture_are_refused(tiny, pictures, tmp_path, capsys):
     (tmp_path / "truth.csv").write_text("file,class_index,boxes\na.png,1,0.1 0.1 0.6 0.7\n")
     command = [pictures[0], "--checkpoint", str(tiny), "--truth", str(tmp_path / "truth.csv"), "--quiet"]
     assert main([*command, "--out", str(tmp_path / "out"), "--format", "none"]) == 2

@@ -114,7 +114,11 @@ def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
 def test_training_pictures_leave_out_what_measures(shared, tmp_path):
     pictures = training_pictures(shared)
     assert len(pictures) == 4237
-    assert not [path for path in pictures if "val" in path.parts[-2] or "masks" in path.parts or "cub" in path.parts]
+    assert not [
+        path
+        for path in (p.path for p in pictures)
+        if "val" in path.parts[-2] or "masks" in path.parts or "cub" in path.parts
+    ]
     with pytest.raises(DataError, match=r"index\.csv"):
         training_pictures(tmp_path)
 

@@ -92,7 +92,7 @@ def assert_same(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg"])
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg", "inca-reading"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
@@ -129,6 +129,7 @@ RUNS = {
     "cam with adl": settings_of("cam", "adl"),
     "acol": settings_of("acol"),
     "spg": settings_of("spg"),
+    "inca-reading": settings_of("inca-reading"),
 }
 
 
@@ -189,7 +190,9 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["folder", "folder+calm-em+has+cutmix+adl", "folder+acol", "folder+spg"])
+@pytest.mark.parametrize(
+    "recipe", ["folder", "folder+calm-em+has+cutmix+adl", "folder+acol", "folder+spg", "folder+inca-reading"]
+)
 def test_two_processes_give_the_weights_of_one(pictures, tmp_path, recipe):
     # SGD: Adam divides a gradient that is nothing but rounding by its own size.
     settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted with the state saved.
     """
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     chosen: Callable[[argparse.Namespace], int] = options.command
     try:
         return chosen(options)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(getattr(error, "status", 1))
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="calm-train", description="Train CALM and CAM checkpoints.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     recipe = argparse.ArgumentParser(add_help=False)

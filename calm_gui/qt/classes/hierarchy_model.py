@@ -82,7 +82,7 @@ class HierarchyModel(QAbstractItemModel):
         self._marks: dict[str, Mark] = {}
         self._texts: dict[str, Searchable] = {}
         self._hits: frozenset[str] | None = None
-        self._above_hits: frozenset[str] = frozenset()
+        self._ways: frozenset[tuple[str, str]] = frozenset()
         self._sorting = (NAME, False)
         self.folded = True
 
@@ -119,7 +119,7 @@ class HierarchyModel(QAbstractItemModel):
         """The places right below a place that a search leaves, in order."""
         if item.shown is None:
             all_of_them = self._hits is None or self._within_hit(item)
-            item.shown = [c for c in self._children(item) if all_of_them or c.chain[0] in self._above_hits]
+            item.shown = [c for c in self._children(item) if all_of_them or (item.node.key, c.chain[0]) in self._ways]
             item.shown.sort(key=self._key(), reverse=self._sorting[1])
             for row, child in enumerate(item.shown):
                 child.row = row
@@ -156,6 +156,8 @@ class HierarchyModel(QAbstractItemModel):
     def search(self, text: str) -> int:
         """Show only nodes whose name, synonym, wnid, description or class index match, and what is above and below.
 
+        A node is shown at one place, however many parents it has.
+
         Parameters
         ----------
         text : str
@@ -175,10 +177,24 @@ class HierarchyModel(QAbstractItemModel):
         if hits != self._hits:
             self.beginResetModel()
             self._hits = hits
-            self._above_hits = self._hierarchy.with_ancestors(hits) if self._hierarchy and hits else frozenset()
+            self._ways = self._ways_to(hits or frozenset())
             self._forget_order()
             self.endResetModel()
         return len(hits) if hits is not None else 0
+
+    def _ways_to(self, hits: frozenset[str]) -> frozenset[tuple[str, str]]:
+        """Steps (from, to) down to each hit along one way, so that what has many places is found once."""
+        ways: set[tuple[str, str]] = set()
+        todo, done = list(hits), set(hits)
+        while todo and self._hierarchy is not None:
+            key = todo.pop()
+            parents = self._hierarchy[key].parents
+            above = next((parent for parent in parents if parent in done), parents[0]) if parents else ""
+            ways.add((above, key))
+            if above and above not in done:
+                done.add(above)
+                todo.append(above)
+        return frozenset(ways)
 
     def is_hit(self, key: str) -> bool:
         """Whether the last search found a node."""

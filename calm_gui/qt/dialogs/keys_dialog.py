@@ -24,18 +24,21 @@ from calm_gui.qt.window.actions import apply_shortcuts
 __all__ = ["GESTURES", "KeysDialog"]
 
 GESTURES = (
-    ("Click a class or group", "it is the target A"),
-    ("Ctrl+click, tick, or Space", "add it to A, or take it away"),
-    ("Alt+click, or Ctrl+Return", "it is the contrast B"),
+    ("Click a class or group, or Return", "it is A"),
+    ("B in the row under the mouse, or Ctrl+Return", "it is B"),
+    ("Ctrl+click, click the mark, or Space", "add it to A, or take it away"),
     ("Right-click", "add to or take away from A or B"),
     ("Letters in the tree", "go to the next group that begins so"),
     ("Hold Space on a pane", "see the picture without the map"),
     ("Wheel, drag", "zoom and pan all panes together"),
     ("Esc while drawing", "give up the region"),
     ("Arrows, PgUp, PgDn in the film strip", "go through the pictures"),
-    ("Ctrl+F, Return", "search; Return goes to what was found"),
-    ("Left, Right in the strip", "a step down or up the hierarchy"),
-    ("Delete on a chip", "take it out of the set"),
+    ("Ctrl+F, Return, Ctrl+Return", "search; what is found best is A, or B"),
+    ("Up, Down in lists and searches", "go through the rows, which chooses nothing"),
+    ("Up, Down in the ladder, Return", "go through the steps; the step is A"),
+    ("Delete in a set's field", "empty it"),
+    ("Drag a limit, double-click a scale", "set it, fit it to the maps; right-click for more"),
+    ("Double-click a pane", "show it alone, or all again"),
     ("Drop files on the window", "open pictures, folders and checkpoints"),
 )
 """What the mouse and keys do beyond the menus."""

@@ -88,5 +88,5 @@ def _incomplete(dock: Dock) -> str:
     return ", ".join(words + ([] if dock.area in AREAS else ["an area: left, right or bottom"]))
 
 
-DOCKS: Registry[Dock] = Registry("dock", KeyError, _incomplete, "calm_gui.docks")
+DOCKS: Registry[Dock] = Registry("dock", KeyError, _incomplete)
 """All docks, in the order of their buttons."""

@@ -10,6 +10,7 @@ from calm_gui.qt.widgets.measure import scaled
 from calm_gui.render.map_scale import quantity
 from calm_gui.session.limits import Limits, limits_for
 from calm_gui.session.scene import PaneContent, Scene
+from calm_gui.session.state import View
 
 __all__ = ["ScaleColumn", "fill_scale_menu"]
 
@@ -34,6 +35,7 @@ class ScaleColumn(QFrame):
         self._layout.setContentsMargins(0, 2, 0, 2)
         self._layout.setSpacing(4)
         self._pane = -1
+        self._before: View | None = None
         hub.scene_changed.connect(self.show_scene)
         hub.hovered_pane.connect(self._on_pane)
         hub.hovered.connect(self._on_hover)
@@ -96,7 +98,13 @@ class ScaleColumn(QFrame):
         assert shown is not None
         kept = shown.limits is not None and shown.limits.kept
         picture = None if kept else workspace.state.picture
-        workspace.set_limits(shown.quantity, Limits(shown.quantity, low, high, 0.0, picture), undoable=finished)
+        limits = Limits(shown.quantity, low, high, 0.0, picture)
+        if not finished and self._before is None:
+            self._before = workspace.state.view
+        elif finished and self._before is not None:  # undo shall come back to what was before the drag
+            before, self._before = self._before, None
+            workspace.update_view(undoable=False, limits=before.limits)
+        workspace.set_limits(shown.quantity, limits, undoable=finished)
 
     def _fit(self, position: int) -> None:
         shown = self.bars[position].shown

@@ -1,5 +1,6 @@
 """Windows and dialogs that are never larger than the screen."""
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 __all__ = ["fit_to_screen"]
@@ -10,6 +11,8 @@ _FRAME = (8, 33)
 
 def fit_to_screen(window: QWidget) -> None:
     """Make a window no larger than the available screen, its frame included, and move it inside."""
+    if not window.testAttribute(Qt.WidgetAttribute.WA_Resized):
+        window.adjustSize()
     room = window.screen().availableGeometry()
     width = min(window.width(), room.width() - _FRAME[0])
     height = min(window.height(), room.height() - _FRAME[1])

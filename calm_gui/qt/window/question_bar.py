@@ -86,9 +86,10 @@ class QuestionBar(QWidget):
         refusals = {key: reading.refusal(explanation) if explanation else "" for key, reading in READINGS.items()}
         self._offer(refusals, shows.key if isinstance(shows, Reading) else "")
         self.segments.show_choice(shows.key if isinstance(shows, Reading) else None)
-        for key, refusal in refusals.items():
-            self.buttons[key].setEnabled(not refusal)
-            self.buttons[key].setToolTip(refusal or READINGS[key].meaning)
+        for key in map(str, self.buttons):  # a reading that was registered later stands in the menus alone
+            button = self.buttons[key]
+            button.setEnabled(not refusals[key])
+            button.setToolTip(refusals[key] or READINGS[key].meaning)
 
     def _offer(self, refusals: dict[str, str], current: str) -> None:
         """List the readings: those that can't be answered are greyed with the reason; CAM stands in CALM's place."""

@@ -153,6 +153,8 @@ def _box_faults(box: Sequence[float] | NDArray[np.float64], size: tuple[int, int
         return [f"box {text} isn't made of numbers"]
     if x1 < x0 or y1 < y0:
         return [f"reversed corners {text}"]
+    if x1 <= 1 and y1 <= 1 and min(width, height) > 1:
+        return [f"box {text} lies within 0 to 1, as fractions of the picture do; boxes are in pixels"]
     # A corner may lie on the edge itself (width, height): sets differ in that by one pixel.
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
         return [f"box {text} reaches outside {width} x {height}"]

@@ -62,7 +62,9 @@ def csv_rows(table: Path) -> list[dict[str, str]]:
     """Rows of a CSV file with a header, by the names of its columns."""
     try:
         with table.open(newline="", encoding="utf-8-sig") as file:
-            return list(csv.DictReader(file))
+            return list(csv.DictReader(file, restval=""))  # a row that is cut off has empty values
+    except csv.Error as error:
+        raise DataError(f"{table} isn't a CSV table: {error}") from error
     except OSError as error:
         raise DataError(f"{table} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted.
     """
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     if getattr(options, "resume", False) and not options.out:
         print("calm-evaluate: --resume needs the --out of the evaluation to go on with", file=sys.stderr)
         return 2
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     from calm_training.datasets.evaluation_set import AUTO
     from calm_training.datasets.layouts import LAYOUTS
     from calm_training.evaluate.evaluations import EVALUATIONS

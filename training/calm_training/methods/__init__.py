@@ -17,6 +17,7 @@ from calm_training.methods.calm_ml import CalmMl
 from calm_training.methods.cam import Cam
 from calm_training.methods.cutmix import CutMix
 from calm_training.methods.has import Has
+from calm_training.methods.inca_reading import IncaReading
 from calm_training.methods.method import Batch, Objective, Step, TrainingMethod
 from calm_training.methods.spg import Spg
 
@@ -31,6 +32,7 @@ _OWN: tuple[type[TrainingMethod[Any]], ...] = (
     Adl,
     Acol,
     Spg,
+    IncaReading,
 )
 
 

@@ -14,7 +14,7 @@ from calm_gui.model.calm import CamHead, HeadNetwork
 from calm_gui.model.info import Method
 from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Objective, Step
-from calm_training.methods.places import places_in
+from calm_training.methods.places import channels_of, places_in
 from calm_training.objectives import cam
 from calm_training.settings import Section, setting
 
@@ -111,7 +111,7 @@ class Spg(Objective[SpgSettings]):
         modules = places_in(network, trained, backbone, PLACES, self.name)
         for name, module in zip(("b1", "b2"), modules, strict=True):
             module.register_forward_hook(self._keeping(name))
-        channels = _channels(network, modules)
+        channels = channels_of(network, modules)
         last = network.head.class_branch.in_channels if isinstance(network.head, CamHead) else 0
         self.extra = nn.ModuleDict(
             {
@@ -227,16 +227,3 @@ def _enlarged(maps: Tensor, size: tuple[int, int]) -> Tensor:
 
 def _convolved(channels: int, width: int) -> nn.Sequential:
     return nn.Sequential(nn.Conv2d(channels, width, 3, padding=1), nn.ReLU(inplace=True))
-
-
-def _channels(network: HeadNetwork, modules: list[nn.Module]) -> list[int]:
-    """Channels of what modules give, found by a forward pass."""
-    found: list[int] = []
-    hooks = [module.register_forward_hook(lambda *call: found.append(int(call[2].shape[1]))) for module in modules]
-    training, parameter = network.training, next(network.parameters())
-    with torch.no_grad():
-        network.eval().backbone(torch.zeros(1, 3, 96, 96, device=parameter.device))
-    network.train(training)
-    for hook in hooks:
-        hook.remove()
-    return found
