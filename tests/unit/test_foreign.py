@@ -27,9 +27,9 @@ from calm_gui.model import answers as answers_module
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers
 from calm_gui.model.class_names import class_table, read_class_names
 from calm_gui.model.files import sha256_of
-from calm_gui.model.foreign import find_weights, read_foreign
+from calm_gui.model.formats.file_content import find_weights, read_foreign
+from calm_gui.model.formats.said import stated_answers
 from calm_gui.model.loaded import LoadedModel, load_remembering
-from calm_gui.model.naver import as_ours, stated_answers
 
 ANSWERS = {"method": "calm-em", "saliency_activation": "relu", "large_feature_map": False}
 MARKER = "CALM_BUGTEST_MARKER.txt"
