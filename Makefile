@@ -22,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 QT_QPA_PLATFORM=offscreen $(BIN)/pytest -n auto
 # Widgets once more on a real X server, which draws, focuses and scales otherwise than Qt's offscreen platform.
 PYTEST_X := OMP_NUM_THREADS=1 QT_QPA_PLATFORM=xcb tools/with-display.sh $(BIN)/pytest tests/e2e
 
-.PHONY: help app test test-slow test-all lint bench figures results clean libraries test-libraries data-note
+.PHONY: help app test test-slow test-all lint bench figures results docs docs-serve clean libraries test-libraries data-note
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,7 +52,13 @@ figures: libraries $(VENV)/.app  ## draw the pictures of the documentation again
 	QT_QPA_PLATFORM=offscreen $(BIN)/python tools/figures.py $(ARGS)
 
 results: $(VENV)/.dev data-note  ## evaluate the bundled checkpoints and write docs/results.md (up to an hour)
-	$(BIN)/python -m calm_training.results --data $(CALM_SHARED)/data --out docs/results.md $(ARGS)
+	$(BIN)/python -m calm_training.evaluate.results_page --data $(CALM_SHARED)/data --out docs/results.md $(ARGS)
+
+docs: libraries $(VENV)/.docs  ## build the documentation site into build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-serve: libraries $(VENV)/.docs  ## show the documentation site in a browser
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 clean:  ## remove the environment and all caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
@@ -71,5 +77,5 @@ data-note:
 
 # The script leaves a stamp inside the environment, so that it goes when the environment goes. Libraries come first
 # because one of them is Python's venv module.
-$(VENV)/.app $(VENV)/.dev $(VENV)/.bench: pyproject.toml tools/environment.sh | libraries
+$(VENV)/.app $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: pyproject.toml tools/environment.sh | libraries
 	PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/environment.sh $(VENV) $(patsubst .%,%,$(@F))

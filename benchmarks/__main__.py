@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row, yardstick
 
-GROUPS = ("window", "scaled", "large", "model", "peers", "start", "training", "batch")
+GROUPS = ("window", "scaled", "large", "model", "peers", "start", "training", "methods", "batch")
 
 
 def rows_of(group: str) -> list[Row]:
@@ -45,6 +45,10 @@ def rows_of(group: str) -> list[Row]:
         from benchmarks.training import training_rows
 
         return training_rows()
+    if group == "methods":
+        from benchmarks.wsol_methods import method_rows
+
+        return method_rows()
     from benchmarks.start import start_rows
 
     return start_rows()

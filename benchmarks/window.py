@@ -82,7 +82,7 @@ def window_rows() -> list[Row]:
     nodes = random.Random(0).sample(sorted(hierarchy), 205)
     rows = []
 
-    bench.window.strip.hide()
+    bench.window.docks.fold("ladder")
     workspace.set_panes([Pane.of("attribution")])
     bench.paint()
     one = bench.measure(bench.click, nodes)
@@ -104,7 +104,7 @@ def window_rows() -> list[Row]:
     ):
         rows.append(Row(f"{name}, 95th percentile", bench.measure(action, values).p95, "ms", 8))
     workspace.update_view(undoable=False, threshold=Threshold())
-    bench.window.strip.show()
+    bench.window.docks.open("ladder", keep=True)
     workspace.set_panes(default_panes())
     bench.paint()
     rows.append(
@@ -142,7 +142,7 @@ def large_rows() -> list[Row]:
     for name, panes in (("one pane", (Pane.of("attribution"),)), ("four panes and strip", default_panes())):
         times = []
         for bench in benches:
-            bench.window.strip.setVisible(len(panes) > 1)
+            bench.window.docks.show("ladder", len(panes) > 1)
             bench.window.workspace.set_panes(panes)
             bench.paint()
             times.append(bench.measure(bench.click, nodes))
@@ -160,7 +160,7 @@ def scaled_click() -> float:
     bench = WindowBench()
     workspace = bench.window.workspace
     assert workspace.scene.hierarchy is not None
-    bench.window.strip.hide()
+    bench.window.docks.fold("ladder")
     workspace.set_panes([Pane.of("attribution")])
     nodes = random.Random(0).sample(sorted(workspace.scene.hierarchy), 105)
     median = bench.measure(bench.click, nodes).median

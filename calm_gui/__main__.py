@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from calm_gui import __version__
 from calm_gui.command import UNUSABLE, command
 
-__all__ = ["main", "parse", "script"]
+__all__ = ["build_parser", "main", "parse", "script"]
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line of ``calm-gui``."""
+def build_parser() -> argparse.ArgumentParser:
+    """The command line's arguments."""
     parser = argparse.ArgumentParser(
         prog="calm-gui",
         description="Explore where a classifier's evidence lies, with attributions that are probabilities.",
@@ -31,7 +31,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--screenshot", metavar="FILE", help="open, explain, save a picture of the window, end")
     parser.add_argument("--size", default="1440x900", metavar="WxH", help="size of the window for --screenshot")
     parser.add_argument("--version", action="version", version=f"calm-gui {__version__}")
-    return parser.parse_args(arguments)
+    return parser
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line of ``calm-gui``."""
+    return build_parser().parse_args(arguments)
 
 
 def _missing_display() -> bool:

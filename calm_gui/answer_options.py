@@ -14,7 +14,7 @@ _ACTIVATIONS = ("relu", "softplus")
 
 
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--method``, ``--saliency-activation``, ``--large-feature-map``, ``--classes``, ``--averaged`` and ``--arch``."""
+    """Add the options whose values `answers_of` reads."""
     group = parser.add_argument_group(
         "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
     )

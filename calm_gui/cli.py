@@ -14,16 +14,17 @@ import calm_gui
 from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.command import INTERRUPTED, UNUSABLE, command
 from calm_gui.core.readings import CAM, READINGS
-from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
+from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError, why_unexpected
 from calm_gui.methods import METHODS
 from calm_gui.ranks import rank_number
-from calm_gui.session.pane import shows_text
+from calm_gui.session.pane import CLASSIFIER_MAP, shows_text
 
 if TYPE_CHECKING:
     from calm_gui.core.classes import ClassTable
     from calm_gui.model.loaded import LoadedModel
     from calm_gui.render.sheet import SheetItem
-    from calm_gui.session.batch import BatchPlan, PictureResult
+    from calm_gui.session.batch import BatchPlan
+    from calm_gui.session.picture_result import PictureResult
     from calm_gui.session.truth import GroundTruth
 
 __all__ = ["build_parser", "main"]
@@ -223,7 +224,8 @@ class _Run:
     """One call of the program over pictures."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        from calm_gui.session.batch import output_names, shard_of
+        from calm_gui.session.batch import shard_of
+        from calm_gui.session.output_names import output_names
         from calm_gui.session.picture_files import pictures_in
         from calm_gui.session.question import parse_question
 
@@ -249,6 +251,9 @@ class _Run:
         if options.contact_sheet:
             self._check_sheet()
         self.results: list[tuple[str, PictureResult]] = []
+        self.failures: list[str] = []
+        self.labels = _labels(list(dict.fromkeys(options.checkpoint or ["demo"])))
+        self.taken: set[str] = set()
 
     def _check_sheet(self) -> None:
         from calm_gui.render.description import check_suffix
@@ -291,11 +296,10 @@ class _Run:
         return BatchPlan(request, tuple(aliases.get(name, name) for name in formats), figure, options.top)
 
     def run(self) -> int:
-        names = self.options.checkpoint or ["demo"]
-        for name in names:
+        for name in self.labels:
             self._check_request(name)
-        for name in names:
-            self._explain_all(name, several_checkpoints=len(names) > 1)
+        for name in self.labels:
+            self._explain_or_say_why_not(name)
         failed = [result for _, result in self.results if result.error]
         written = self._write_summary()
         matches = self._matches()
@@ -304,9 +308,13 @@ class _Run:
         self._report(failed, written, matches)
         for result in failed:
             print(f"calm-explain: {result.error}", file=sys.stderr)
+        for result in (result for _, result in self.results if result.warnings):
+            print(f"calm-explain: {result.path}: {'; '.join(result.warnings)}", file=sys.stderr)
         if failed and self.several:
             print(f"calm-explain: {len(failed)} of {len(self.results)} pictures failed", file=sys.stderr)
-        return SOME_FAILED if failed else ALL_DONE
+        for sentence in self.failures:
+            print(f"calm-explain: {sentence}", file=sys.stderr)
+        return SOME_FAILED if failed or self.failures else ALL_DONE
 
     def _check_request(self, checkpoint: str) -> None:
         """Refuse class sets that a checkpoint doesn't know before anything slow is loaded."""
@@ -317,7 +325,7 @@ class _Run:
         path = resolve_checkpoint(checkpoint)
         if is_ours(path):
             info = read_info(path)
-            check_sets(self._plan_for(info.is_cam).request, info.classes, info.hierarchy)
+            check_sets(self._plan_for(info.method).request, info.classes, info.hierarchy)
             self._truth(info.classes)
         elif not path.exists():
             raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo or demo-cam")
@@ -327,27 +335,38 @@ class _Run:
 
         return read_truth(self.options.truth, classes) if self.options.truth else None
 
-    def _plan_for(self, is_cam: bool) -> "BatchPlan":
-        """The plan; CAM has but one reading, which is the one meant where none is asked for."""
-        if is_cam and not self.options.reading:
-            return replace(self.plan, request=replace(self.plan.request, readings=(CAM.key,)))
-        return self.plan
+    def _plan_for(self, method: str) -> "BatchPlan":
+        """The plan; where nothing is asked for, the one map that a kind of checkpoint has without p(y,z|x) is meant."""
+        if method.startswith("calm") or self.options.reading:
+            return self.plan
+        own = shows_text(CLASSIFIER_MAP) if method == "classifier" else CAM.key
+        return replace(self.plan, request=replace(self.plan.request, readings=(own,)))
 
-    def _explain_all(self, checkpoint: str, several_checkpoints: bool) -> None:
-        from calm_gui.session.batch import free_name, run_batch
+    def _explain_or_say_why_not(self, checkpoint: str) -> None:
+        """One of several checkpoints that can't be used doesn't take the results of the others along."""
+        try:
+            self._explain_all(checkpoint)
+        except CalmError as error:
+            if len(self.labels) == 1:
+                raise
+            self.failures.append(f"{self.labels[checkpoint]}: {error}")
+
+    def _explain_all(self, checkpoint: str) -> None:
+        from calm_gui.session.batch import run_batch
+        from calm_gui.session.output_names import free_name
         from calm_gui.session.request import check_sets
 
         model = _load(checkpoint, self.options)
-        plan = self._plan_for(model.info.is_cam)
+        plan = self._plan_for(model.info.method)
         check_sets(plan.request, model.classes, model.hierarchy)
         truth = self._truth(model.classes)
         if truth and not truth.covers_each(self.paths):
             print(f"calm-explain: {truth.coverage(self.paths)}", file=sys.stderr)
         names, journal = self.names, None
-        if several_checkpoints:
-            names = {path: f"{name}.{Path(model.name).stem}" for path, name in names.items()}
+        label = self.labels[checkpoint]
+        own = f".{Path(label).with_suffix('').as_posix().replace('/', '-')}" if len(self.labels) > 1 else ""
+        names = {path: f"{name}{own}" for path, name in names.items()}
         if self.options.out and self.several:
-            own = f".{Path(model.name).stem}" if several_checkpoints else ""
             name = f"batch{own}{self._part}.jsonl"
             journal = self.out / free_name(name, self.out, self.options.resume or self.options.overwrite)
         batch = run_batch(
@@ -361,9 +380,11 @@ class _Run:
             resume=self.options.resume,
             overwrite=self.options.overwrite,
             batch_size=self.options.batch_size,
+            label=label,
+            taken=self.taken,
         )
         for result in self._with_progress(batch):
-            self.results.append((model.name, result))
+            self.results.append((label, result))
 
     def _with_progress(self, batch: "Iterator[PictureResult]") -> "Iterator[PictureResult]":
         if not self.several or self.options.quiet:
@@ -388,13 +409,14 @@ class _Run:
         return [row for _, result in self.results for row in result.rows]
 
     def _write_summary(self) -> list[str]:
-        from calm_gui.session.batch import free_name, write_summary
+        from calm_gui.session.batch import write_summary
+        from calm_gui.session.output_names import free_name
 
         if not self.options.out or not (self.several or self.options.truth):
             return []
         replaced = self.options.resume or self.options.overwrite
         name = free_name(f"summary{self._part}.csv", self.out, replaced)
-        return [str(path) for path in write_summary(self._rows, self.out / name)]
+        return [str(path) for path in write_summary(self._rows, self.out / name, overwrite=replaced)]
 
     def _matches(self) -> list[dict[str, Any]] | None:
         from calm_gui.session.question import matching, what_is_empty
@@ -409,7 +431,7 @@ class _Run:
     def _write_sheet(self, matches: list[dict[str, Any]] | None) -> str:
         from calm_gui.render.description import describe_pictures
         from calm_gui.render.sheet import contact_sheet, save_sheet
-        from calm_gui.session.batch import free_name
+        from calm_gui.session.output_names import free_name
 
         column = self.options.by
         rows = [row for row in (self._rows if matches is None else matches) if row.get(column) not in (None, "")]
@@ -418,7 +440,8 @@ class _Run:
         lowest, highest = rows[:half], rows[half:][-half:][::-1] if matches is None else []
         sections = [(f"Lowest {column}", lowest), (f"Highest {column}", highest)]
         items = self._sheet_items([row for _, chosen in sections for row in chosen])
-        figure = contact_sheet([(title, [items[id(row)] for row in chosen]) for title, chosen in sections if chosen])
+        shown = [(title, [items[id(row)] for row in chosen if id(row) in items]) for title, chosen in sections]
+        figure = contact_sheet([(title, chosen) for title, chosen in shown if chosen])
         path = Path(self.options.contact_sheet)
         path = path.with_name(free_name(path.name, path.parent, self.options.overwrite or self.options.resume))
         listed = {"column": column, "question": self.options.where, "lowest": lowest, "highest": highest}
@@ -427,23 +450,33 @@ class _Run:
 
     def _sheet_items(self, rows: list[dict[str, Any]]) -> "dict[int, SheetItem]":
         """A thumbnail of each row's picture with the map of its target; explained once more, since few are shown."""
-        from calm_gui.render.sheet import SheetItem, thumbnail
-        from calm_gui.session.request import parse_set
-
         items: dict[int, SheetItem] = {}
         for checkpoint in dict.fromkeys(row["checkpoint"] for row in rows):
-            name = next(n for n in (self.options.checkpoint or ["demo"]) if Path(n).stem == Path(checkpoint).stem)
+            name = next(name for name, label in self.labels.items() if label == checkpoint)
             model = _load(name, argparse.Namespace(**{**vars(self.options), "quiet": True}))
             truth = self._truth(model.classes)
             for row in (row for row in rows if row["checkpoint"] == checkpoint):
-                explanation = model.explain(row["file"])
-                shown = explanation.reading(explanation.own_reading.key, parse_set(row["target"], explanation))
-                value = row[self.options.by]
-                number = f"{value:.3g}" if isinstance(value, float) else str(value)
-                lines = (row["name"], row["target_name"], f"{self.options.by} {number}")
-                boxes = truth.boxes_of(row["file"]) if truth else ()
-                items[id(row)] = SheetItem(thumbnail(shown, boxes=boxes), lines)
+                try:
+                    items[id(row)] = self._sheet_item(row, model, truth)
+                except Exception as error:  # the sheet goes on without it
+                    print(f"calm-explain: {row['file']} isn't on the sheet: {why_unexpected(error)}", file=sys.stderr)
         return items
+
+    def _sheet_item(self, row: dict[str, Any], model: "LoadedModel", truth: "GroundTruth | None") -> "SheetItem":
+        from calm_gui.render.sheet import SheetItem, thumbnail
+        from calm_gui.session.request import parse_set
+
+        explanation = model.explain(row["file"])
+        target, own = parse_set(row["target"], explanation), explanation.own_reading
+        if own is None:
+            shown: Any = CLASSIFIER_MAP.map(model, row["file"], target, explanation=explanation)
+        else:
+            shown = explanation.reading(own.key, target)
+        value = row[self.options.by]
+        number = f"{value:.3g}" if isinstance(value, float) else str(value)
+        lines = (row["name"], row["target_name"], f"{self.options.by} {number}")
+        boxes = truth.boxes_of(row["file"]) if truth else ()
+        return SheetItem(thumbnail(shown, boxes=boxes), lines)
 
     def _report(
         self,
@@ -489,6 +522,14 @@ def _print_result(result: "PictureResult", to: TextIO) -> None:
             print(f"  {shown['reading']}: sum {shown['sum']:.4g}, {verdict}", file=to)
     for name in result.files:
         print(f"  {name}", file=to)
+
+
+def _labels(checkpoints: list[str]) -> dict[str, str]:
+    """What each checkpoint is called in files and summary: its file, with its folder where another has that name."""
+    from calm_gui.api import resolve_checkpoint
+    from calm_gui.core.comparison import distinct_ends
+
+    return dict(zip(checkpoints, distinct_ends([resolve_checkpoint(name) for name in checkpoints]), strict=True))
 
 
 def _columns() -> tuple[str, ...]:

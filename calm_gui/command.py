@@ -11,9 +11,13 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Protocol
 
-from calm_gui.errors import CalmError
+import calm_gui
+from calm_gui.errors import CalmError, why_unexpected
+from calm_gui.log_file import log_handler, log_path
 
 __all__ = ["FAILED", "INTERRUPTED", "TERMINATED", "UNUSABLE", "command"]
+
+_log = logging.getLogger(__name__)
 
 FAILED, UNUSABLE, INTERRUPTED, TERMINATED = 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM
 """Exit statuses: something failed or was unexpected, unusable arguments, Ctrl-C, SIGTERM."""
@@ -44,10 +48,12 @@ def command(name: str) -> Callable[[Callable[..., int]], Main]:
         def guarded(arguments: Sequence[str] | None = None) -> int:
             _prepare_streams()
             os.environ.pop("MPLBACKEND", None)  # of a notebook, say; nothing here is shown by matplotlib
-            with _termination() as terminated, _spoken_log(name):
+            with _termination() as terminated, _logged(name) as details:
                 try:
                     status = main(arguments)
                     _flush()
+                    if details.written:
+                        _say(name, f"details of what was unexpected are in {log_path()}")
                 except CalmError as error:
                     _say(name, str(error))
                     status = UNUSABLE
@@ -57,7 +63,11 @@ def command(name: str) -> Callable[[Callable[..., int]], Main]:
                 except BrokenPipeError:
                     status = FAILED
                 except Exception as error:
-                    _say(name, _unexpected(name, error))
+                    _log.error("%s", name, exc_info=error)
+                    kept = (
+                        f"details are in {log_path()}" if details.written else "details could not be written to a log"
+                    )
+                    _say(name, f"{why_unexpected(error)}; {kept}")
                     status = FAILED
                 finally:
                     _let_go_of_closed_pipes()
@@ -104,17 +114,47 @@ def _termination() -> Iterator[list[int]]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+class _Details(logging.Handler):
+    """Writes errors to the log file, which is made only if there is one to write.
+
+    Attributes
+    ----------
+    written : bool
+        Whether one was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.written = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            file = log_handler()
+        except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+            return
+        if not self.written:
+            what = f"calm-gui {calm_gui.__version__}, Python {platform.python_version()}, {platform.platform()}"
+            file.emit(logging.LogRecord(record.name, logging.ERROR, "", 0, what, None, None))
+        file.emit(record)
+        file.close()
+        self.written = True
+
+
 @contextmanager
-def _spoken_log(name: str) -> Iterator[None]:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter(f"{name}: %(message)s"))
-    handler.addFilter(lambda record: record.exc_info is None)  # what went wrong is said in a sentence
-    logging.getLogger("calm_gui").addHandler(handler)
+def _logged(name: str) -> Iterator[_Details]:
+    """Warnings of the program's log on stderr, errors in the log file too, while a command runs."""
+    spoken = logging.StreamHandler(sys.stderr)
+    spoken.setLevel(logging.WARNING)
+    spoken.setFormatter(logging.Formatter(f"{name}: %(message)s"))
+    spoken.addFilter(lambda record: record.exc_info is None)  # what went wrong is said in a sentence
+    details, logger = _Details(), logging.getLogger("calm_gui")
+    for handler in (spoken, details):
+        logger.addHandler(handler)
     try:
-        yield
+        yield details
     finally:
-        logging.getLogger("calm_gui").removeHandler(handler)
+        for handler in (spoken, details):
+            logger.removeHandler(handler)
 
 
 def _say(name: str, sentence: str) -> None:
@@ -135,23 +175,3 @@ def _let_go_of_closed_pipes() -> None:
         except (OSError, ValueError):
             with suppress(OSError):
                 _point_at_nothing(descriptor)
-
-
-def _unexpected(name: str, error: Exception) -> str:
-    from calm_gui import __version__
-    from calm_gui.log_file import log_handler, log_path
-
-    text = " ".join(str(error).split())[:300]
-    sentence = f"something unexpected happened ({type(error).__name__}{': ' if text else ''}{text})"
-    logger = logging.getLogger("calm_gui")
-    try:
-        handler = log_handler()
-    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
-        return f"{sentence}; details could not be written to a log"
-    logger.addHandler(handler)
-    try:
-        logger.error("%s %s, Python %s", name, __version__, platform.python_version(), exc_info=error)
-    finally:
-        logger.removeHandler(handler)
-        handler.close()
-    return f"{sentence}; details are in {log_path()}"

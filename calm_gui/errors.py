@@ -17,6 +17,7 @@ __all__ = [
     "PictureError",
     "ReadingError",
     "SessionError",
+    "why_unexpected",
     "why_unreadable",
 ]
 
@@ -71,6 +72,22 @@ class SessionError(CalmError):
 
 class DataError(CalmError):
     """A data set or its annotations can't be used: missing files, malformed rows."""
+
+
+def why_unexpected(error: BaseException) -> str:
+    """An exception that nobody foresaw, on one line: what kind it is and what it says.
+
+    Parameters
+    ----------
+    error : BaseException
+        Of any kind; the message of a `CalmError` is given as it is.
+    """
+    if isinstance(error, CalmError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there isn't enough memory"
+    text = " ".join(str(error).split())[:300]
+    return f"something unexpected happened ({type(error).__name__}{': ' if text else ''}{text})"
 
 
 def why_unreadable(error: Exception) -> str:

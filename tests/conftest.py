@@ -15,3 +15,9 @@ def shared() -> Path:
     if not (folder / "reference").is_dir():
         pytest.fail(f"the shared data folder isn't at {folder}; set CALM_SHARED to where it lies")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_log_at_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failures that tests provoke don't go into the log of who runs them."""
+    monkeypatch.setattr("platformdirs.user_log_dir", lambda *_, **__: str(tmp_path_factory.getbasetemp() / "log"))

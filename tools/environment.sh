@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make or complete the Python environment.
 #
-#   tools/environment.sh FOLDER app|dev|bench
+#   tools/environment.sh FOLDER app|dev|bench|docs
 #
 # PYTHON names the Python to use (default python3), TORCH_INDEX a package index for torch and torchvision.
 # Whatever else pip needs, it takes from where it's configured to.
@@ -46,6 +46,7 @@ case $purpose in
     app) extras="" complete="app" ;;
     dev) extras="[dev]" complete="app dev" ;;
     bench) extras="[dev,bench]" complete="app dev bench" ;;
+    docs) extras="[docs]" complete="app docs" ;;
     *) fail "unknown purpose: $purpose" ;;
 esac
 "$venv/bin/python" -m pip install --editable ".$extras"

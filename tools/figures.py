@@ -17,12 +17,12 @@ from calm_gui.api import sample_pictures
 from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.app import build_window, make_application
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import Threshold
@@ -44,14 +44,12 @@ def settle(window: MainWindow) -> None:
 
 
 def save(widget: QWidget, name: str) -> None:
-    """Save a widget with 256 colours, which such pictures survive and repositories like."""
+    """Save a widget in full colour; a palette would turn the maps' even colours into steps."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     width, height = image.width(), image.height()
     rows = Image.frombuffer("RGB", (width, height), image.constBits(), "raw", "RGB", image.bytesPerLine(), 1)
     OUT.mkdir(parents=True, exist_ok=True)
-    rows.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG).save(
-        OUT / f"{name}.png", optimize=True
-    )
+    rows.save(OUT / f"{name}.png", optimize=True)
     print(name)
 
 
@@ -71,8 +69,9 @@ def main_view(window: MainWindow) -> None:
 
 
 def search(window: MainWindow) -> None:
-    window.classes.search.setText("crane")
-    window.classes.apply_search()
+    window.panel("classes").search.setText("crane")
+    window.panel("classes").apply_search()
+    window.docks.open("view")
 
 
 def sets(window: MainWindow) -> None:
@@ -102,7 +101,7 @@ def threshold(window: MainWindow) -> None:
 def region(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.add_region("box", ((60, 90), (150, 210)))
-    window.side.setCurrentWidget(window.regions)
+    window.docks.open("regions")
 
 
 def logarithmic(window: MainWindow) -> None:
@@ -126,8 +125,9 @@ def methods(window: MainWindow) -> None:
 
 def plot(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
-    window.strip._plotted.setChecked(True)
-    window.strip._own.setChecked(True)
+    window.docks.open("ladder")
+    window.panel("ladder").plotted.setChecked(True)
+    window.panel("ladder").own.setChecked(True)
 
 
 SCENES: dict[str, Callable[[MainWindow], None]] = {

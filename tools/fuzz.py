@@ -37,6 +37,13 @@ from calm_gui.errors import MOST_LETTERS, CalmError
 
 MOST_SECONDS = 10.0
 MOST_GROWTH = 2 * 2**30
+"""Of the peak, in bytes: a damaged header may well ask for a large picture."""
+
+WARM_UP = 40
+"""Inputs of each kind."""
+
+MOST_KEPT = 100 * 10**6
+"""Bytes by which the process may be larger at the end than when it had met every kind some times."""
 CLASSES = ClassTable(ClassInfo(i, name, f"n0000000{i}") for i, name in enumerate(("cat", "dog", "crane", "crane")))
 Random = random.Random
 
@@ -74,6 +81,31 @@ def _picture_seeds() -> list[bytes]:
         (rgb, "ICO", {}),
     ]
     return [_saved(image, kind, options) for image, kind, options in asked]
+
+
+def _tiff_seeds() -> list[bytes]:
+    """TIFFs of the layouts that Pillow and tifffile share between them."""
+    import tifffile
+
+    scene = np.random.default_rng(0).integers(0, 65536, (20, 24, 4), dtype=np.uint16)
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (scene[..., :3], {"photometric": "rgb"}),
+        (np.moveaxis(scene[..., :3], -1, 0), {"photometric": "rgb", "planarconfig": "separate"}),
+        (scene, {"photometric": "rgb", "extrasamples": ["unassalpha"], "compression": "zlib"}),
+        (scene[..., 0], {"photometric": "miniswhite", "rowsperstrip": 5}),
+        (scene[..., 0].astype(np.int16), {"photometric": "minisblack"}),
+        (scene[..., 0].astype(np.float32), {"photometric": "minisblack"}),
+        ((scene >> 8).astype(np.uint8)[..., :3], {"photometric": "rgb", "tile": (16, 16)}),
+        (np.stack([scene[..., 0]] * 3), {"photometric": "minisblack"}),
+    ]
+    seeds = []
+    for byteorder, bigtiff in (("<", False), (">", False), ("<", True)):
+        for values, options in asked:
+            file = io.BytesIO()
+            with tifffile.TiffWriter(file, byteorder=byteorder, bigtiff=bigtiff) as writer:
+                writer.write(values, **options)
+            seeds.append(file.getvalue())
+    return seeds
 
 
 def _saved(image: Image.Image, kind: str, options: dict[str, Any]) -> bytes:
@@ -193,6 +225,46 @@ def _settings_seeds() -> list[bytes]:
     return [json.dumps({"theme": "dark", "recent pictures": ["a", "b"], "geometry": "AdnQyw=="}).encode()]
 
 
+def _table_seeds() -> list[bytes]:
+    """Tables of data sets: classes, boxes, masks."""
+    return [
+        b"file,class\na.png,cat\nb.png,dog\n",
+        b"file,class_index,wnid\na.png,0,n00000000\nb.png,1,n00000001\n",
+        b"file,class_index,width,height,boxes\na.png,0,32,24,1 2 30 20;4 5 6 7\n",
+        b"file,mask,is_main,imagenet_classes\na.png,a.png,1,65 70-72\n",
+    ]
+
+
+def _recipe_seeds() -> list[bytes]:
+    from calm_training.recipes import compose
+
+    return [compose(name).to_toml().encode() for name in ("folder", "cub+resnet50+calm-em")]
+
+
+def _manifest_seeds() -> list[bytes]:
+    from calm_gui.model.loaded import LoadedModel
+    from calm_gui.model.picture import picture_from_array
+    from calm_gui.render.arrays import save_map
+
+    network, info = _network()
+    model = LoadedModel(network, info, next(network.parameters()).device)
+    shown = model.explain(picture_from_array(np.zeros((20, 30, 3), np.uint8))).attribution(0)
+    with tempfile.TemporaryDirectory() as folder:
+        save_map(shown, Path(folder) / "x.npz")
+        return [(Path(folder) / "x.json").read_bytes()]
+
+
+def _journal_seeds() -> list[bytes]:
+    from calm_gui.session.picture_result import PictureResult
+
+    result = PictureResult("a.png", "a", rows=({"file": "a.png", "p": 0.5},), sha256="0" * 64)
+    lines = [_JOURNAL_HEADER, {"begin": "a.png", "files": ["a.npz"]}, {"result": result.to_json()}]
+    return ["".join(json.dumps(line) + "\n" for line in lines).encode()]
+
+
+_JOURNAL_HEADER: dict[str, Any] = {"batch": {"request": {}, "formats": ["npz"]}, "checkpoint": "0" * 64, "truth": ""}
+
+
 # Loaders
 
 
@@ -246,6 +318,44 @@ def _load_names(path: Path) -> None:
     class_table(read_class_names(path))
 
 
+def _load_table(path: Path) -> None:
+    from calm_training.datasets.boxes import read_boxes_csv
+    from calm_training.datasets.csv_table import read_csv
+    from calm_training.datasets.masks import read_masks_csv
+
+    Image.new("RGB", (32, 24)).save(path.with_name("a.png"))
+    refusals = 0
+    for read in (read_boxes_csv, read_masks_csv, lambda table: read_csv(table.parent, table.stem)):
+        try:
+            read(path)
+        except CalmError:
+            refusals += 1
+    if refusals == 3:
+        raise CalmError("none of the readers takes it")
+
+
+def _load_recipe(path: Path) -> None:
+    from calm_training.recipes import load_config
+
+    load_config(str(path), (), lambda _: None)
+
+
+def _load_manifest(path: Path) -> None:
+    from calm_gui.session.remake import remake
+
+    remake(path, path.parent, _no_checkpoint)
+
+
+def _no_checkpoint(name: str) -> Any:
+    raise CalmError(f"there is no checkpoint {name}")
+
+
+def _load_journal(path: Path) -> None:
+    from calm_gui.session.batch_journal import BatchJournal
+
+    BatchJournal(path, _JOURNAL_HEADER, {"a.png": "a"}, resume=True)
+
+
 def _load_settings(path: Path) -> None:
     from calm_gui.qt.settings import Settings
 
@@ -256,6 +366,7 @@ def _load_settings(path: Path) -> None:
 
 KINDS: dict[str, tuple[Callable[[], list[bytes]], Callable[[Path], None], str]] = {
     "picture": (_picture_seeds, _load_picture, ".png"),
+    "tiff": (_tiff_seeds, _load_picture, ".tif"),
     "checkpoint": (_checkpoint_seeds, _load_checkpoint, ".safetensors"),
     "pickle": (_pickle_seeds, _load_checkpoint, ".pth.tar"),
     "metadata": (_metadata_seeds, _load_metadata, ".txt"),
@@ -264,6 +375,10 @@ KINDS: dict[str, tuple[Callable[[], list[bytes]], Callable[[Path], None], str]] 
     "truth": (_truth_seeds, _load_truth, ".csv"),
     "class names": (_name_seeds, _load_names, ".txt"),
     "settings": (_settings_seeds, _load_settings, ".json"),
+    "table": (_table_seeds, _load_table, ".csv"),
+    "recipe": (_recipe_seeds, _load_recipe, ".toml"),
+    "manifest": (_manifest_seeds, _load_manifest, ".json"),
+    "journal": (_journal_seeds, _load_journal, ".jsonl"),
 }
 
 
@@ -284,8 +399,10 @@ def mutated(data: bytes, rng: Random) -> bytes:
     """A copy with one to eight changes."""
     if data.startswith(b"PK"):
         return _mutated_archive(data, rng)
-    if data[:1] in b"{[" and rng.random() < 0.7:
+    if data[:1] in b"{[" and data.count(b"\n{") == 0 and rng.random() < 0.7:
         return _mutated_json(data, rng)
+    if data[:4] in (b"II*\0", b"MM\0*") and rng.random() < 0.7:
+        return _mutated_tiff(data, rng)
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 3, 8))):
         _change(changed, rng)
@@ -316,6 +433,45 @@ def _change(data: bytearray, rng: Random) -> None:
         data[at:at] = bytes([rng.choice((0, 10, 13, 34, 44, 91, 123, 255))]) * rng.choice((1, 50))
 
 
+def _mutated_tiff(data: bytes, rng: Random) -> bytes:
+    """Change tags of the first directory: their number, kind, count or value."""
+    order: Any = "little" if data.startswith(b"II") else "big"
+    changed = bytearray(data)
+    at = int.from_bytes(data[4:8], order)
+    count = int.from_bytes(data[at : at + 2], order)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        entry = at + 2 + 12 * rng.randrange(max(1, count))
+        offset, width = rng.choice(((0, 2), (2, 2), (4, 4), (8, 4), (8, 2)))
+        odd = (
+            0,
+            1,
+            2,
+            3,
+            4,
+            5,
+            6,
+            8,
+            16,
+            32,
+            64,
+            254,
+            255,
+            258,
+            262,
+            277,
+            284,
+            330,
+            339,
+            32803,
+            50706,
+            2**15,
+            2**16 - 1,
+        )
+        value = rng.choice((*odd, 2**31 - 1, 2**32 - 1, at, len(data))) % 2 ** (8 * width)
+        changed[entry + offset : entry + offset + width] = value.to_bytes(width, order)
+    return bytes(changed)
+
+
 def _mutated_archive(data: bytes, rng: Random) -> bytes:
     """Change a member and pack it again, since a wrong checksum would hide the change; now and then the archive."""
     if rng.random() < 0.2:
@@ -329,7 +485,7 @@ def _mutated_archive(data: bytes, rng: Random) -> bytes:
             if name.endswith("data.pkl") or rng.random() < 0.1:
                 for _ in range(rng.choice((1, 1, 2, 4))):
                     _change(content, rng)
-            new.writestr(name, bytes(content))
+            new.writestr(zipfile.ZipInfo(name), bytes(content))  # not the time of day, so that a seed says all
     return file.getvalue()
 
 
@@ -367,6 +523,7 @@ class Outcome:
     verdict: str
     seconds: float
     memory: int
+    resident: int = 0
 
 
 def input_of(index: int, seed: int) -> tuple[str, bytes]:
@@ -392,7 +549,16 @@ def try_input(index: int, seed: int, folder: str) -> Outcome:
     except Exception as error:
         verdict = f"{type(error).__name__}: {error}"
     seconds = time.perf_counter() - began
-    return Outcome(kind, verdict, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Outcome(kind, verdict, seconds, peak, _resident())
+
+
+def _resident() -> int:
+    """Bytes of memory in use now; 0 where the system doesn't tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 @dataclass
@@ -404,6 +570,7 @@ class Report:
     slowest: float = 0.0
     first_memory: int = 0
     most_memory: int = 0
+    resident: list[int] = field(default_factory=list)
 
     def add(self, index: int, outcome: Outcome) -> None:
         """Take one outcome in."""
@@ -412,6 +579,7 @@ class Report:
         self.slowest = max(self.slowest, outcome.seconds)
         self.first_memory = self.first_memory or outcome.memory
         self.most_memory = max(self.most_memory, outcome.memory)
+        self.resident.append(outcome.resident)
         if not fine or outcome.seconds > MOST_SECONDS:
             self.faults.append(f"input {index} ({outcome.kind}), {outcome.seconds:.1f} s: {outcome.verdict}")
 
@@ -419,6 +587,14 @@ class Report:
     def growth(self) -> int:
         """Bytes by which the process grew after its first input."""
         return self.most_memory - self.first_memory
+
+    @property
+    def kept(self) -> int:
+        """Bytes by which the process is larger over the last inputs than after its warm-up; the least of some."""
+        warm = WARM_UP * len(KINDS)
+        if len(self.resident) < 2 * warm or not all(self.resident):
+            return 0
+        return min(self.resident[-warm:]) - min(self.resident[warm : 2 * warm])
 
 
 def run(indices: range, seed: int, progress: Callable[[str], None] = lambda _: None) -> Report:
@@ -458,11 +634,12 @@ def main() -> int:
         print(f"{kind}: {parts}")
     print(
         f"{options.count} inputs in {time.perf_counter() - began:.0f} s, seed {options.seed}: {len(report.faults)} "
-        f"faults, slowest {report.slowest:.1f} s, growth {report.growth / 2**20:.0f} MiB"
+        f"faults, slowest {report.slowest:.1f} s, peak {report.growth / 1e6:.0f} MB over the first, "
+        f"{report.kept / 1e6:.0f} MB kept after the warm-up"
     )
     for fault in report.faults[:40]:
         print(fault)
-    return 1 if report.faults or report.growth > MOST_GROWTH else 0
+    return 1 if report.faults or report.growth > MOST_GROWTH or report.kept > MOST_KEPT else 0
 
 
 if __name__ == "__main__":

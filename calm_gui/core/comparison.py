@@ -23,6 +23,7 @@ __all__ = [
     "class_positions",
     "compare_lists",
     "compare_values",
+    "distinct_ends",
     "normal_path",
     "path_names",
     "say_changes",
@@ -139,6 +140,27 @@ def several_named(names: Iterable[str], pictures: Sequence[str]) -> dict[str, li
         if name := next((name for name in path_names(picture) if name in wanted), None):
             found.setdefault(name, []).append(picture)
     return {name: same for name, same in found.items() if len(same) > 1}
+
+
+def distinct_ends(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    """The shortest end of each path that tells it from the others; the same path given twice has one name.
+
+    All runs call their checkpoint ``best.safetensors``; two of them are ``run1/best.safetensors`` and
+    ``run2/best.safetensors``.
+    """
+    whole = [normal_path(str(Path(path).absolute())).split("/") for path in paths]
+    found = []
+    for parts in whole:
+        others = [other for other in whole if other != parts]
+        number = 1
+        while number < len(parts) and any(_folded(other[-number:]) == _folded(parts[-number:]) for other in others):
+            number += 1
+        found.append("/".join(parts[-number:]))
+    return tuple(found)
+
+
+def _folded(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in parts)
 
 
 @dataclass(frozen=True)

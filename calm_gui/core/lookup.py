@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,17 +29,48 @@ def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None
         return what.classes
     if isinstance(what, str):
         return _resolve_text(what, classes, hierarchy)
-    if isinstance(what, (int, np.integer)):
-        chosen = ClassSet([int(what)])
-    elif isinstance(what, ClassSet):
+    if isinstance(what, (bool, np.bool_)):
+        raise ClassLookupError(f"{what} is neither a class nor a set of classes; give an index, wnid or name")
+    if isinstance(what, ClassSet):
         chosen = what
+    elif str(getattr(what, "dtype", "")).removeprefix("torch.") == "bool":
+        chosen = _from_mask(what, classes)
+    elif (index := _as_index(what)) is not None:
+        chosen = ClassSet([index])
     else:
-        chosen = ClassSet(i for item in what for i in resolve(item, classes, hierarchy))
+        chosen = ClassSet(i for item in _items(what) for i in resolve(item, classes, hierarchy))
     if chosen and max(chosen) >= len(classes):
         raise ClassLookupError(
             f"there is no class {max(chosen)}; the checkpoint has the classes 0 to {len(classes) - 1}"
         )
     return chosen
+
+
+def _as_index(what: Any) -> int | None:
+    """The index that one whole number is, whosever it is; None for anything else."""
+    try:
+        return operator.index(what)
+    except TypeError:
+        return None
+
+
+def _items(what: Any) -> list[Any]:
+    try:
+        return list(what)
+    except TypeError as error:
+        raise ClassLookupError(
+            f"{what!r} names no class; give an index, wnid, name, node, or several of these"
+        ) from error
+
+
+def _from_mask(mask: Any, classes: ClassTable) -> ClassSet:
+    """The classes at which an array of truth values is true."""
+    values = np.asarray(mask.tolist(), dtype=np.bool_)
+    if values.shape != (len(classes),):
+        raise ClassLookupError(
+            f"a Boolean mask must have one value for each of {len(classes)} classes, not the shape {values.shape}"
+        )
+    return ClassSet(np.flatnonzero(values).tolist())
 
 
 def _resolve_text(text: str, classes: ClassTable, hierarchy: Hierarchy | None) -> ClassSet:

@@ -72,6 +72,8 @@ class MapKind(ABC):
         In files and on command lines.
     title : str
         For people.
+    short : str
+        The same where there is little room; empty where the title will do.
     formula : str
         With A for the target and B for the contrast.
     question : str
@@ -82,6 +84,8 @@ class MapKind(ABC):
         What one value is.
     quantity : str
         Only maps of one quantity share a scale.
+    scale_title : str
+        Above a scale of the quantity; empty for the label.
     takes_target, takes_contrast : bool
         Whether it is about A, about B too.
     signed : bool
@@ -95,11 +99,13 @@ class MapKind(ABC):
     family: str = ""
     key: str = ""
     title: str = ""
+    short: str = ""
     formula: str = ""
     question: str = ""
     meaning: str = ""
     unit: str = ""
     quantity: str = ""
+    scale_title: str = ""
     takes_target: bool = True
     takes_contrast: bool = False
     signed: bool = False
@@ -117,6 +123,11 @@ class MapKind(ABC):
     def ends_in(self, unit: str) -> tuple[float, float] | None:
         """Ends of the scale that maps in a unit have whatever their values; None to fit it to them."""
         return None
+
+    @property
+    def label(self) -> str:
+        """What stands on a button: the short title, or the title."""
+        return self.short or self.title
 
     @property
     def slug(self) -> str:

@@ -1,5 +1,6 @@
 """What a checkpoint of another program doesn't say: asked once, kept by the file's hash. Readable before torch is."""
 
+import hashlib
 import json
 import logging
 from dataclasses import asdict, dataclass, fields, replace
@@ -10,7 +11,7 @@ import platformdirs
 
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.files import read_bounded, write_text
-from calm_gui.model.info import Activation, Method
+from calm_gui.model.info import Activation, AnsweredMethod
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
 
@@ -37,7 +38,7 @@ class Answers:
         Name of a network of timm's or torchvision's.
     """
 
-    method: Method | None = None
+    method: AnsweredMethod | None = None
     saliency_activation: Activation | None = None
     large_feature_map: bool | None = None
     classes: tuple[str, ...] | None = None
@@ -45,7 +46,7 @@ class Answers:
     architecture: str | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("method", get_args(Method)), ("saliency_activation", get_args(Activation))):
+        for name, allowed in (("method", get_args(AnsweredMethod)), ("saliency_activation", get_args(Activation))):
             if (value := getattr(self, name)) is not None and value not in allowed:
                 raise CheckpointError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
         for name in ("large_feature_map", "averaged"):
@@ -62,6 +63,13 @@ class Answers:
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form, without what wasn't answered."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def brief(self) -> dict[str, Any]:
+        """As `to_json`, with a hash instead of the names of all classes: what an export writes down."""
+        brief = self.to_json()
+        if self.classes is not None:
+            brief["classes"] = hashlib.sha256("\n".join(self.classes).encode()).hexdigest()
+        return brief
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Answers":

@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from calm_gui.errors import NumericalError
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.info import Activation, Context
 
 __all__ = [
     "Activation",
     "CalmHead",
     "CamHead",
+    "Head",
     "HeadNetwork",
     "check_raw_outputs",
     "log_class_probabilities",
@@ -93,10 +95,13 @@ class CalmHead(nn.Module):
         with torch.autocast(features.device.type, enabled=False):
             features = features.float()
             a = to_power(self.saliency_branch(features), self.saliency_power, self.activation)
-            f = self.class_branch(features)
+            f: Tensor = self.class_branch(features)
+            # In place, which the gradient doesn't mind: f is the largest array here.
             if self.context_branch is not None:
-                f = f + self.context_branch(self._pooled(features, a))
-            return (f if self.temperature == 1 else f / self.temperature), a
+                f += self.context_branch(self._pooled(features, a))
+            if self.temperature != 1:
+                f /= self.temperature
+            return f, a
 
     def _pooled(self, features: Tensor, a: Tensor) -> Tensor:
         """x̄, (B,L,1,1)."""
@@ -119,6 +124,10 @@ class CamHead(nn.Module):
             return self.class_branch(features.float()), None
 
 
+Head = CalmHead | CamHead | AcolHead
+"""Output layers: features (B,L,H,W) to raw outputs (f, a), or (f, None)."""
+
+
 class HeadNetwork(nn.Module):
     """A backbone and a head; calling it gives the raw outputs (f, a), or (f, None) for CAM.
 
@@ -126,10 +135,10 @@ class HeadNetwork(nn.Module):
     ----------
     backbone : torch.nn.Module
         Maps pictures (B,3,h,w) to features (B,L,H,W).
-    head : CalmHead or CamHead
+    head : CalmHead, CamHead or AcolHead
     """
 
-    def __init__(self, backbone: nn.Module, head: CalmHead | CamHead) -> None:
+    def __init__(self, backbone: nn.Module, head: Head) -> None:
         super().__init__()
         self.backbone = backbone
         self.head = head

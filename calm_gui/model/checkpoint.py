@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from calm_gui.errors import CheckpointError
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.backbones import build_backbone, build_classifier, family_of, known_parts
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
 from calm_gui.model.classifier import Classifier
@@ -38,6 +39,8 @@ def build_network(info: CheckpointInfo) -> HeadNetwork | Classifier:
         return Classifier(whole, parts.taps if parts else ())
     backbone = build_backbone(info.backbone, info.output_stride, info.dilated)
     n = len(info.classes)
+    if info.method == "acol":
+        return HeadNetwork(backbone, AcolHead(backbone.channels, n))
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
     return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))

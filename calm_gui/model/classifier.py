@@ -1,10 +1,11 @@
-"""Networks of others as they are: whole, with their own logits, or as features and a class branch where that is exact."""
+"""Networks of others as they are: whole, or as features and a class branch where these give the same logits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import get_ident
 from typing import Any
 
@@ -20,9 +21,6 @@ __all__ = ["Classifier", "class_branches", "difference", "logits_of", "noise", "
 
 TOLERANCE = 1e-4
 """Largest difference of logits, relative to their range, that rounding explains."""
-
-_ALIVE = 1e-6
-"""Share of the whole gradient that must reach the places of a map that methods look at."""
 
 
 class Classifier(nn.Module):
@@ -60,7 +58,7 @@ class Classifier(nn.Module):
             if not seen or min(seen[0].shape[2:]) < 1 or math.prod(seen[0].shape[2:]) < 2:
                 continue
             (slope,) = torch.autograd.grad(logits.square().sum(), seen[0], allow_unused=True)
-            if slope is not None and float(slope.abs().max()) > _ALIVE * float(logits.detach().abs().max()):
+            if slope is not None and bool(slope.abs().max() > 0):  # behind a last block only the class token counts
                 self.grid = (int(seen[0].shape[2]), int(seen[0].shape[3]))
                 return
         self.tap = None
@@ -200,8 +198,13 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
         raise CheckpointError(f"{name} gives NaN or infinity; its weights are broken")
     least = math.inf
     if parts.backbone is not None and parts.heads:
-        with torch.inference_mode():
-            pooled = parts.backbone(inputs).float().mean((2, 3))
+        try:
+            with torch.inference_mode():
+                pooled = parts.backbone(inputs).float().mean((2, 3))
+        except CheckpointError:
+            if insist:
+                raise
+            parts, pooled = replace(parts, heads=()), own
         for weight, bias in class_branches(network, parts.heads, pooled.shape[1]):
             if weight.shape[0] != own.shape[1]:
                 continue

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ def read_hierarchy(path: str | Path, classes: ClassTable) -> Hierarchy:
 
     A JSON file holds ``{"nodes": {key: {"name", "parents": [keys], "class"?: index}}}``. Any other file holds rows
     ``child,parent`` (comma, tab or blank between them; ``#`` begins a comment), where a name, wnid or index of a class
-    stands for that class.
+    stands for that class. Rows may also be ``parent,child``, as WordNet's is-a files are: a first line says so, or the
+    classes do, which stand at the lower ends.
 
     Parameters
     ----------
@@ -78,10 +80,14 @@ def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
         nodes.setdefault(key, entry if info is None else {**entry, "class": info})
         return key
 
-    for line, row in _rows(text, name):
+    header, rows = _rows(text, name)
+    for line, row in rows:
         if len(row) != 2:
             raise HierarchyError(f"{name}, line {line}: expected child,parent but found {len(row)} values")
-        child, parent = (add(word, line) for word in row)
+    keys = [(line, row, (add(row[0], line), add(row[1], line))) for line, row in rows]
+    turned = _parents_first(header, [pair for _, _, pair in keys], nodes)
+    for line, row, pair in keys:
+        child, parent = reversed(pair) if turned else pair
         if child == parent:
             raise HierarchyError(f"{name}, line {line}: {row[0]} is given as its own parent")
         nodes[child]["parents"].append(parent)
@@ -91,14 +97,30 @@ def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
     try:
         hierarchy = Hierarchy(nodes, len(classes))
     except HierarchyError as error:
-        keys = str(error).split(": ")[-1].split(" -> ")
-        on = [lines[p] for a, b in pairwise(keys) for p in ((a, b), (b, a)) if p in lines]
+        circle = str(error).split(": ")[-1].split(" -> ")
+        on = [lines[p] for a, b in pairwise(circle) for p in ((a, b), (b, a)) if p in lines]
         where = f", line{'s' if len(on) > 1 else ''} {', '.join(map(str, sorted(set(on))))}" if on else ""
         raise HierarchyError(f"{name}{where}: {error}") from error
     return _complete(hierarchy, classes, name)
 
 
-def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
+def _parents_first(header: str, pairs: list[tuple[str, str]], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether rows are parent,child: where the header doesn't say, more of the lower ends are classes that way round.
+
+    Read the wrong way round, groups hold no class and classes are roots.
+    """
+    if header:
+        return header == "parent"
+    first, second = {a for a, _ in pairs}, {b for _, b in pairs}
+
+    def classes_among(ends: set[str]) -> float:
+        return sum("class" in nodes[key] for key in ends) / len(ends) if ends else 0.0
+
+    return classes_among(second - first) > classes_among(first - second)
+
+
+def _rows(text: str, name: str) -> tuple[str, list[tuple[int, list[str]]]]:
+    """What the header calls the first column, if there is one, and the rows with their line numbers."""
     found = []
     for line, raw in enumerate(io.StringIO(text), start=1):
         stripped = raw.split("#", 1)[0].strip() if not raw.lstrip().startswith('"') else raw.strip()
@@ -109,9 +131,10 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
             except csv.Error as error:
                 raise HierarchyError(f"{name}, line {line}: not a row of a table ({error})") from error
             found.append((line, [word.strip() for word in row]))
-    if found and [word.casefold() for word in found[0][1]] == ["child", "parent"]:
-        found.pop(0)
-    return found
+    header = [word.casefold() for word in found[0][1]] if found else []
+    if sorted(header) == ["child", "parent"]:
+        return header[0], found[1:]
+    return "", found
 
 
 def _class_named(word: str, classes: ClassTable, where: str) -> int | None:

@@ -17,6 +17,7 @@ __all__ = [
     "FORMAT",
     "OWN_NETWORK",
     "Activation",
+    "AnsweredMethod",
     "CheckpointInfo",
     "Context",
     "InputSpec",
@@ -39,8 +40,14 @@ the paper's, or is a classifier's own: calm-gui 0.1 would open the first as 1 to
 Activation = Literal["relu", "softplus"]
 Context = Literal["none", "mean", "saliency"]
 Interpolation = Literal["bilinear", "bicubic"]
-Method = Literal["calm-em", "calm-ml", "cam", "classifier"]
+AnsweredMethod = Literal["calm-em", "calm-ml", "cam", "classifier"]
+"""What a file of another program may be."""
+
+Method = Literal["calm-em", "calm-ml", "cam", "acol", "classifier"]
 """Kinds of checkpoints; a classifier is one whose head gives neither p(y,z|x) nor a class score at a place."""
+
+CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
+"""Methods without a saliency branch, whose maps are class scores."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class CheckpointInfo:
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam", "classifier"}
+    method : {"calm-em", "calm-ml", "cam", "acol", "classifier"}
     backbone : str
         As `build_backbone` takes it.
     output_stride : int
@@ -150,8 +157,13 @@ class CheckpointInfo:
 
     @property
     def is_cam(self) -> bool:
-        """Whether this is a CAM checkpoint."""
-        return self.method == "cam"
+        """Whether this is a CAM checkpoint: class scores at each place, and no saliency branch."""
+        return self.method in CAM_METHODS
+
+    @property
+    def map_name(self) -> str:
+        """What the map of class scores is called: CAM, unless it was trained by another method."""
+        return str(self.training.get("map", "")) or "CAM"
 
     @property
     def is_own_network(self) -> bool:
@@ -255,14 +267,8 @@ def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
         if not 0 < head[name] < float("inf"):
             raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
     if not data["method"].startswith("calm") and head != _PLAIN_HEAD:
-        raise CheckpointError(
-            f"the checkpoint is a {_kind_words(data['method'])}, which has no context, saliency power or temperature"
-        )
+        raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
     return head
-
-
-def _kind_words(method: str) -> str:
-    return "CAM" if method == "cam" else "classifier"
 
 
 def is_ours(path: str | Path) -> bool:

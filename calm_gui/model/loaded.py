@@ -57,6 +57,8 @@ class LoadedModel:
     classes : ClassTable
     hierarchy : Hierarchy or None
     supersets : SupersetTable
+    answers : dict
+        What was answered for a file that doesn't say what it is, as `Answers.brief`; empty for others.
     grid : (int, int)
         Rows and columns of the native grid.
     folded_network : torch.nn.Module
@@ -72,6 +74,7 @@ class LoadedModel:
         sha256: str = "",
         presenter: Presenter | None = None,
         path: Path | None = None,
+        answers: Answers | None = None,
     ) -> None:
         network.eval().requires_grad_(False)
         inference = folded(network)
@@ -82,6 +85,7 @@ class LoadedModel:
         self.name = name
         self.sha256 = sha256
         self.path = path
+        self.answers = (answers or Answers()).brief()
         self.presenter = presenter
         self.classes: ClassTable = info.classes
         self.hierarchy: Hierarchy | None = info.hierarchy
@@ -175,7 +179,9 @@ class LoadedModel:
                 "sha256": self.sha256,
                 "method": self.info.method,
                 "backbone": self.info.backbone,
+                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
                 "assumed": list(self.info.assumed),
+                **({"answers": self.answers} if self.answers else {}),
             },
         }
         explanation: AnyExplanation
@@ -224,13 +230,14 @@ def load_model(
     chosen = choose_device(device)
     progress(f"reading {path.name}")
     network: HeadNetwork | Classifier
+    given = Answers()
     if is_ours(path):
         info, tensors = read_checkpoint(path)
         progress(f"building {info.backbone}")
         network = fitted_network(info, tensors, path.name)
     else:
-        info, network = open_foreign(path, answers or Answers())
-    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path)
+        info, network, given = open_foreign(path, answers or Answers())
+    return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path, given)
 
 
 def load_remembering(

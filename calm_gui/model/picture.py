@@ -24,6 +24,8 @@ from PIL import Image, ImageChops, ImageCms, ImageOps, UnidentifiedImageError, _
 
 from calm_gui.errors import PictureError
 from calm_gui.model.files import read_bounded
+from calm_gui.model.png import PNG_SIGNATURE, without_long_chunks
+from calm_gui.model.tiff import TIFF_SIGNATURES, TiffContent, tiff_content
 
 __all__ = ["MAX_PIXELS", "REDUCED_SIDE", "Picture", "as_picture", "load_picture", "picture_from_array"]
 
@@ -153,7 +155,22 @@ def _read(path: Path) -> bytes:
 
 
 def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
-    with Image.open(io.BytesIO(data)) as image:
+    content = TiffContent()
+    if data.startswith(TIFF_SIGNATURES):
+        content = tiff_content(data, name, MAX_PIXELS)
+        notes += content.notes
+    try:
+        return _from_file(data, name, notes, content)
+    except ValueError as error:
+        if not (data.startswith(PNG_SIGNATURE) and "text" in str(error).lower()):
+            raise
+        data, left_out = without_long_chunks(data)
+        notes[:] = left_out
+        return _from_file(data, name, notes, content)
+
+
+def _from_file(data: bytes, name: str, notes: list[str], content: TiffContent) -> NDArray[np.uint8]:
+    with content.image or Image.open(io.BytesIO(data)) as image:
         width, height = image.size
         if width * height > MAX_PIXELS:
             raise PictureError(_too_large(name, width * height))
@@ -165,10 +182,11 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
         adobe = "adobe" in image.info
         if image.format == "JPEG" and max(width, height) > 2 * REDUCED_SIDE:
             image.draft("RGB", (REDUCED_SIDE, REDUCED_SIDE))
-        if image.mode in ("RGB", "RGBA", "LA") and any("16" in _raw_mode(tile[-1]) for tile in image.tile):
+        tiles = getattr(image, "tile", ())
+        if image.mode in ("RGB", "RGBA", "LA") and any("16" in _raw_mode(tile[-1]) for tile in tiles):
             notes.append("16-bit colour read at 8 bits")
         image.load()
-        whole = _turn_upright(image, notes)
+        whole = _turn_upright(_inverted(image) if content.white_is_zero else image, notes)
         upright = _reduced(whole)
         if upright.size != whole.size:
             notes.append(f"reduced from {whole.width} x {whole.height} to {upright.width} x {upright.height}")
@@ -177,6 +195,17 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
             upright = ImageChops.invert(upright)
             notes.append("CMYK without Adobe marker, taken as not inverted")
         return _from_profile(upright, icc, notes)
+
+
+def _inverted(image: Image.Image) -> Image.Image:
+    """Deep gray whose zero is white, turned round."""
+    if not image.mode.startswith("I;16"):
+        return image
+    turned = Image.fromarray((65535 - np.asarray(image)).astype("<u2"))
+    turned.info, orientation = image.info, image.getexif().get(0x0112)
+    if orientation:
+        turned.getexif()[0x0112] = orientation
+    return turned
 
 
 @cache

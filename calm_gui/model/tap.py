@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 __all__ = ["Layout", "Tap", "grid_of_tokens", "layout_of", "opened"]
@@ -106,15 +107,9 @@ def opened(features: Tensor, layout: Layout, size: tuple[int, int]) -> tuple[Ten
     grid = grid_of_tokens(places.shape[1], size)
     if grid is None:
         raise ValueError(f"{places.shape[1]} tokens make no grid over an input of {size}")
-    spread = places.transpose(1, 2).unflatten(2, grid)
+    spread = places.transpose(1, 2).reshape(places.shape[0], places.shape[2], *grid)
 
     def closed(changed: Tensor) -> Tensor:
-        return _joined(before, changed.flatten(2).transpose(1, 2))
+        return torch.cat([before, changed.flatten(2).transpose(1, 2)], dim=1)
 
     return spread, closed
-
-
-def _joined(before: Tensor, places: Tensor) -> Tensor:
-    import torch
-
-    return torch.cat([before, places], dim=1)

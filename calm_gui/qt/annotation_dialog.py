@@ -4,7 +4,17 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMessageBox,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.hub import Hub
@@ -36,6 +46,8 @@ class AnnotationDialog(QDialog):
         assert info is not None and info.hierarchy is not None
         self._given = info.supersets
         self.annotation = Annotation(info.hierarchy, info.supersets if from_table else ())
+        self._kept = self.annotation.marks
+        """Marks that are in a file or in use, so that leaving them loses nothing."""
         question = QLabel("Do all these classes share the same parts (as all birds have head, wings, tail)?")
         question.setWordWrap(True)
         self.name, self.gloss, self.examples, self.message = QLabel(), QLabel(), QLabel(), QLabel()
@@ -53,7 +65,9 @@ class AnnotationDialog(QDialog):
         self.hom.clicked.connect(lambda: self._mark("hom"))
         self.het.clicked.connect(lambda: self._mark("het"))
         undo.clicked.connect(self._undo)
-        restart.clicked.connect(self._restart)
+        restart.clicked.connect(self._ask_restart)
+        for button in (undo, restart, load, save):
+            button.setAutoDefault(False)  # Enter is for the buttons that decide
         load.clicked.connect(self._ask_load)
         save.clicked.connect(self._ask_save)
         use.clicked.connect(self.use)
@@ -97,9 +111,24 @@ class AnnotationDialog(QDialog):
         key = self.annotation.undo()
         self._show("" if key else "there is nothing to undo")
 
-    def _restart(self) -> None:
-        self.annotation = Annotation(self.annotation.hierarchy)
-        self._show()
+    def _ask_restart(self) -> None:
+        if self._may_lose("Start anew"):
+            self.annotation = Annotation(self.annotation.hierarchy)
+            self._show()
+
+    def _may_lose(self, title: str) -> bool:
+        """Whether the marks at hand are kept somewhere, or may go."""
+        marks = self.annotation.marks
+        if marks in (self._kept, {}):
+            return True
+        answers = QMessageBox.StandardButton
+        question = f"{counted(len(marks), 'mark')} that no file holds would be lost. Go on?"
+        return QMessageBox.question(self, title, question, answers.Yes | answers.No, answers.No) == answers.Yes
+
+    def reject(self) -> None:
+        """Close; marks that are kept nowhere are asked about."""
+        if self._may_lose("Close"):
+            super().reject()
 
     def load(self, path: str) -> None:
         """Go on with saved marks."""
@@ -108,6 +137,7 @@ class AnnotationDialog(QDialog):
         except CalmError as error:
             self._show(str(error))
         else:
+            self._kept = self.annotation.marks
             self._show(f"loaded {Path(path).name}")
 
     def save(self, path: str) -> None:
@@ -117,11 +147,12 @@ class AnnotationDialog(QDialog):
         except CalmError as error:
             self._show(str(error))
         else:
+            self._kept = self.annotation.marks
             self._show(f"saved {Path(path).name}")
 
     def _ask_load(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self, "Load annotation", "", _FILTER)
-        if path:
+        if path and self._may_lose("Load annotation"):
             self.load(path)
 
     def _ask_save(self) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6 import QtWidgets
 from PySide6.QtCore import QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
@@ -18,14 +17,15 @@ from calm_gui import __version__
 from calm_gui.api import resolve_checkpoint, sample_pictures
 from calm_gui.errors import CalmError
 from calm_gui.model.answers import Answers
-from calm_gui.qt.autosave import Autosave, autosave_path
+from calm_gui.qt.autosave import Autosave, autosave_folder
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.log_file import log_versions, start_log
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
+from calm_gui.session.named_sets import keep_named_sets, named_sets_path
 from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -146,24 +146,25 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
     """Show the window until the user closes it."""
     window.restore()
     window.show()
-    autosave = Autosave(window.workspace, autosave_path(), window)
-    left_over = autosave.start()
-    QTimer.singleShot(0, lambda: _begin(window, options, left_over))
+    keep_named_sets(window.workspace, named_sets_path())
+    autosave = Autosave(window.workspace, autosave_folder(), window)
+    QTimer.singleShot(0, lambda: _begin(window, options, autosave))
     status = application.exec()
     window.workspace.close()
     autosave.finish()
     return status
 
 
-def _begin(window: MainWindow, options: argparse.Namespace, left_over: bool) -> None:
-    """Open what the command line asks for; else offer the session of a program that didn't end well."""
-    if left_over and not options.pictures:
-        question = "calm-gui didn't end well the last time. Go on where it was?"
-        box = QtWidgets.QMessageBox
-        if box.question(window, "calm-gui", question) == box.StandardButton.Yes:
-            window.workspace.open_session(autosave_path())
+def _begin(window: MainWindow, options: argparse.Namespace, autosave: Autosave) -> None:
+    """Open what the command line asks for; else offer the sessions of programs that didn't end well."""
+    if not options.pictures and (left := autosave.left_over()):
+        from calm_gui.qt.left_over_dialog import ask_about_left_over
+
+        if ask_about_left_over(window, autosave, left):
+            autosave.start()
             return
     _first_pictures(window, options)
+    autosave.start()
 
 
 def _first_pictures(window: MainWindow, options: argparse.Namespace) -> None:

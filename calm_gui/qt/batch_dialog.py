@@ -27,11 +27,11 @@ from calm_gui.qt.number_table import NumberTable
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import class_key
 from calm_gui.session.jobs import Job
-from calm_gui.session.pane import Shows, shows_text
+from calm_gui.session.pane import CLASSIFIER_MAP, Shows, shows_text
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.session.batch import PictureResult
+    from calm_gui.session.picture_result import PictureResult
 
 __all__ = ["BatchDialog"]
 
@@ -132,7 +132,7 @@ class BatchDialog(QDialog):
         own = scene.explanation.own_reading if scene.explanation else ATTRIBUTION
         contents = scene.panes if self.readings.currentIndex() == 0 else (scene.active,)
         shown = [c.shows for c in contents if isinstance(c.shows, Method) or self._answers(c.shows)]
-        return tuple(dict.fromkeys(map(shows_text, shown))) or (own.key,)
+        return tuple(dict.fromkeys(map(shows_text, shown))) or ((own.key,) if own else (shows_text(CLASSIFIER_MAP),))
 
     def _answers(self, shows: Shows) -> bool:
         """Whether the batch's checkpoint can answer a reading; a pane may show it under another one."""
@@ -142,6 +142,7 @@ class BatchDialog(QDialog):
     def run(self) -> None:
         """Start the batch on the worker."""
         from calm_gui.session.batch import BatchPlan, run_batch, write_summary
+        from calm_gui.session.output_names import free_name
         from calm_gui.session.request import Request
 
         out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
@@ -174,7 +175,8 @@ class BatchDialog(QDialog):
                 found.append(result)
                 job.progress(f"{len(found)} {Path(result.path).name}")
                 job.check()
-            write_summary([row for result in found for row in result.rows], out / "summary.csv")
+            rows = [row for result in found for row in result.rows]
+            write_summary(rows, out / free_name("summary.csv", out))
             return found
 
         self._show_running(True)

@@ -10,6 +10,7 @@ from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.widgets.screen import fit_to_screen
 
 __all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
 
@@ -82,6 +83,15 @@ class FileActions:
         if path := ask_where_to_save(self._window, "Save the session", start, _SESSIONS):
             self._guarded(lambda: self._workspace.save_session(path))
 
+    def restore_last(self) -> None:
+        """Open the session that was ended last."""
+        from calm_gui.qt.autosave import autosave_folder, ended_sessions
+
+        if ended := ended_sessions(autosave_folder()):
+            self._workspace.open_session(ended[0])
+        else:
+            self._workspace.complain("No session has ended yet on this computer")
+
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""
         if path := self._ask("Ground truth", "Tables (*.csv);;All files (*)", "truth folder"):
@@ -142,6 +152,7 @@ class FileActions:
 
     @staticmethod
     def run(dialog: "QtWidgets.QDialog") -> None:
-        """Show a dialog until it's closed, and forget it."""
+        """Show a dialog, no larger than the screen, until it's closed, and forget it."""
+        fit_to_screen(dialog)
         dialog.exec()
         dialog.deleteLater()

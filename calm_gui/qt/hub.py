@@ -1,11 +1,33 @@
 """State down to the widgets: one signal for what is shown, one for what is being done, one for the cursor."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from PySide6.QtCore import QObject, Signal
 
 from calm_gui.session.scene import Scene
 from calm_gui.session.workspace import Workspace
 
-__all__ = ["Hub"]
+__all__ = ["Hub", "Progress"]
+
+
+class Progress(NamedTuple):
+    """How far something is that takes long.
+
+    Attributes
+    ----------
+    words : str
+        What is being done.
+    done, total : int
+        A total of 0 where it isn't known.
+    cancel : callable or None
+        Ends it.
+    """
+
+    words: str
+    done: int = 0
+    total: int = 0
+    cancel: Callable[[], object] | None = None
 
 
 class Hub(QObject):
@@ -27,6 +49,18 @@ class Hub(QObject):
         A checkpoint's key and the `AnswersNeeded` that it raised.
     hovered : object
         Picture coordinates (x, y) under the cursor, or None.
+    hovered_pane : int
+        The pane that the cursor is over, before `hovered`.
+    progressed : object
+        A `Progress`, or None when what took long is over.
+    said : str
+        A short message for the status bar, such as that something was copied.
+    keep_wanted
+        A shall be kept under a name.
+    pictures_wanted : object
+        The film strip shall show these open pictures only (their keys), or all (None).
+    enlarge_wanted
+        The active pane shall be shown alone, or all again.
     """
 
     scene_changed = Signal(object)
@@ -34,6 +68,12 @@ class Hub(QObject):
     complained = Signal(str)
     asked = Signal(str, object)
     hovered = Signal(object)
+    hovered_pane = Signal(int)
+    progressed = Signal(object)
+    said = Signal(str)
+    keep_wanted = Signal()
+    enlarge_wanted = Signal()
+    pictures_wanted = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)

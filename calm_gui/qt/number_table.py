@@ -75,17 +75,16 @@ class TableModel(QAbstractTableModel):
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return None
 
-    def text(self) -> str:
-        """All rows, a line each, with tabs between the values and numbers in full."""
+    def text(self, chosen: Sequence[int] | None = None) -> str:
+        """Some rows or all, a line each, with tabs between the values and numbers in full."""
+        rows = self._rows if chosen is None else [self._rows[row] for row in chosen]
         lines = ["\t".join(self._heading)]
-        lines += [
-            "\t".join(repr(float(v)) if isinstance(v, float | np.floating) else str(v) for v in r) for r in self._rows
-        ]
+        lines += ["\t".join(repr(float(v)) if isinstance(v, float | np.floating) else str(v) for v in r) for r in rows]
         return "\n".join(lines)
 
 
 class NumberTable(QTableView):
-    """Shows a `TableModel`; Ctrl+C copies all of it."""
+    """Shows a `TableModel`; Ctrl+C copies the rows that are selected, or all."""
 
     def __init__(
         self, name: str, parent: QWidget | None = None, number: Callable[[float], str] = "{:.4g}".format
@@ -112,6 +111,7 @@ class NumberTable(QTableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            QGuiApplication.clipboard().setText(self.rows.text())
+            chosen = sorted({index.row() for index in self.selectedIndexes()})
+            QGuiApplication.clipboard().setText(self.rows.text(chosen or None))
         else:
             super().keyPressEvent(event)

@@ -6,7 +6,6 @@ from itertools import count
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QHeaderView,
     QInputDialog,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.core.explanation import CamExplanation, Explanation
 from calm_gui.late import np
+from calm_gui.qt.docks.dock import DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.number_table import NumberTable
 from calm_gui.render.naming import number_text
@@ -33,7 +33,7 @@ _ARROW = 14
 _CAM = "No numbers: CAM gives each cell a score of each class, no probability that adds up over a region."
 
 
-class RegionPanel(QFrame):
+class RegionPanel(DockPanel):
     """A list of the picture's regions, and a table of all classes for the chosen one."""
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
@@ -83,8 +83,6 @@ class RegionPanel(QFrame):
         layout.addWidget(self.numbers)
         layout.addWidget(heading)
         layout.addWidget(self.table, 1)
-        hub.scene_changed.connect(self.show_scene)
-        self.show_scene(hub.scene)
 
     @property
     def in_tab_order(self) -> tuple[QWidget, ...]:

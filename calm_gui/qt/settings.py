@@ -1,4 +1,4 @@
-"""Settings that survive: recent files, theme, window. A broken settings file is the same as none."""
+"""Settings that survive: recent files, theme, window. A broken settings file is put aside, and counts as none."""
 
 import json
 import logging
@@ -34,13 +34,16 @@ class Settings:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._values: dict[str, Any] = {}
-        if path is None or not path.exists():
-            return
         try:
+            if path is None or not path.exists():
+                return
             values = json.loads(read_bounded(path, _MAX_BYTES, CalmError))
-            self._values = values if isinstance(values, dict) else {}
-        except (CalmError, ValueError, RecursionError) as error:
+            if not isinstance(values, dict):
+                raise ValueError("no JSON object")
+            self._values = values
+        except (CalmError, OSError, ValueError, RecursionError) as error:
             _log.warning("settings %s can't be read (%s); starting with the defaults", path, error)
+            _put_aside(path)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -71,3 +74,13 @@ class Settings:
             write_text(self._path, json.dumps(self._values, indent=1), overwrite=True)
         except (CalmError, OSError) as error:
             _log.warning("settings not kept: %s", error)
+
+
+def _put_aside(path: Path | None) -> None:
+    """Keep a file that can't be used from being written over."""
+    if path is None:
+        return
+    try:
+        path.replace(path.with_suffix(".damaged"))
+    except OSError as error:
+        _log.warning("settings %s are not put aside: %s", path, error)

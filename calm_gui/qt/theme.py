@@ -30,67 +30,89 @@ class Theme(NamedTuple):
     good: str
     bad: str
     canvas: str
+    chosen: str
 
 
 LIGHT = Theme(
     name="light",
-    window="#f1f3f6",
+    window="#eef0f4",
     panel="#ffffff",
     field="#ffffff",
-    border="#d5dae1",
-    text="#1b2027",
-    muted="#5c6673",
-    accent="#1a6dd6",
-    fill="#1a6dd6",
+    border="#d3d8df",
+    text="#1a1f26",
+    muted="#596372",
+    accent="#0f766e",
+    fill="#0f766e",
     accent_text="#ffffff",
-    hover="#e8eff9",
-    bar="#e3e7ed",
+    hover="#edf1f5",
+    bar="#dfe3e9",
     target="#b8342a",
     contrast="#1f5fae",
     good="#1c7c3c",
-    bad="#c0261c",
-    canvas="#eceff3",
+    bad="#8f5600",
+    canvas="#e8ecf0",
+    chosen="#e2f1ef",
 )
 
 DARK = Theme(
     name="dark",
-    window="#16191d",
-    panel="#20242a",
-    field="#191c21",
-    border="#3a414b",
+    window="#14171b",
+    panel="#1d2126",
+    field="#181b20",
+    border="#39404a",
     text="#e8ebef",
-    muted="#9aa5b3",
-    accent="#5aa2ff",
-    fill="#2f6fca",
-    accent_text="#0d1117",
-    hover="#2a313a",
+    muted="#a0aab7",
+    accent="#4cc2b4",
+    fill="#1f7a70",
+    accent_text="#ffffff",
+    hover="#262c34",
     bar="#323943",
-    target="#d2574c",
-    contrast="#3d7fd6",
+    target="#c8483d",
+    contrast="#3672c4",
     good="#58c27d",
-    bad="#ff7166",
-    canvas="#16191d",
+    bad="#e9ad3f",
+    canvas="#14171b",
+    chosen="#1d3533",
 )
 
 _SHEET = """
 QWidget {{ color: {text}; }}
 QMainWindow, QDialog {{ background: {window}; }}
 QToolTip {{ background: {panel}; color: {text}; border: 1px solid {border}; padding: 4px; }}
-QToolBar {{ background: {window}; border: none; spacing: 1px; padding: 0 6px 2px 6px; }}
-QToolBar::separator {{ background: {border}; width: 1px; margin: 5px 6px; }}
-QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 6px; }}
+QMainWindow::separator {{ background: {border}; width: 1px; height: 1px; }}
+QMainWindow::separator:hover {{ background: {accent}; }}
+QToolBar {{ background: {window}; border: none; spacing: 2px; padding: 4px 2px; }}
+QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 3px 6px; }}
 QToolButton:hover {{ background: {hover}; }}
-QToolButton:checked {{ background: {hover}; border-color: {accent}; }}
+QToolButton:checked {{ background: {chosen}; border-color: {accent}; }}
 QToolButton:focus {{ border-color: {accent}; }}
 QToolButton:disabled {{ color: {muted}; }}
 QToolButton::menu-indicator {{ image: none; }}
-QStatusBar {{ background: {window}; color: {muted}; }}
+QToolButton#icon {{ padding: 2px; }}
+QFrame#line {{ background: {border}; }}
+QStatusBar {{ background: {window}; color: {muted}; border-top: 1px solid {border}; }}
 QStatusBar::item {{ border: none; }}
-QFrame#panel {{ background: {panel}; border: 1px solid {border}; border-radius: 8px; }}
-QFrame#film {{ background: {panel}; border: 1px solid {border}; border-radius: 8px; }}
+QWidget#menuRow {{ background: {window}; }}
+QWidget#questionBar {{ background: {panel}; border-top: 1px solid {border}; border-bottom: 1px solid {border}; }}
+QPushButton#segment {{ border-radius: 0; border-right-width: 0; padding: 2px 8px; background: {field}; }}
+QPushButton#segment:first {{ border-top-left-radius: 4px; }}
+QPushButton#segment:checked {{ background: {fill}; color: #ffffff; border-color: {fill}; }}
+QPushButton#segment:disabled {{ color: {muted}; background: {window}; }}
+QPushButton#segment:hover:!checked {{ background: {hover}; }}
+QPushButton#segment[last="true"] {{ border-right-width: 1px; }}
+QPushButton#flat, QPushButton#menuItem {{ background: transparent; border: none; padding: 1px 6px; }}
+QPushButton#menuItem {{ text-align: left; padding: 5px 6px; }}
+QPushButton#flat:hover, QPushButton#menuItem:hover {{ background: {hover}; }}
+QPushButton#flat:focus, QPushButton#menuItem:focus {{ border: 1px solid {accent}; }}
+QFrame#popup {{ background: {panel}; border: 1px solid {border}; }}
+QFrame#dock {{ background: {panel}; }}
+QFrame#dockTitle {{ background: {panel}; border-bottom: 1px solid {border}; }}
+QFrame#middle {{ background: {window}; }}
+QProgressBar {{ background: {bar}; border: none; border-radius: 3px; }}
+QProgressBar::chunk {{ background: {fill}; border-radius: 3px; }}
+QFrame#panel {{ background: {panel}; border: none; }}
 QFrame#film QListView {{ background: transparent; }}
-QFrame#pane {{ background: {panel}; border: 1px solid {border}; border-radius: 8px; }}
-QFrame#pane[active="true"] {{ border-color: {accent}; }}
+QFrame#ledger {{ background: {panel}; border-top: 1px solid {border}; }}
 QLabel#muted {{ color: {muted}; }}
 QLabel#heading {{ font-weight: 600; }}
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
@@ -112,6 +134,8 @@ QPushButton:focus {{ border-color: {accent}; }}
 QPushButton:default {{ background: {accent}; color: {accent_text}; border-color: {accent}; }}
 QPushButton:disabled {{ color: {muted}; background: {window}; }}
 QTabWidget::pane {{ border: none; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+QTabBar {{ qproperty-drawBase: 0; }}
 QTabBar::tab {{ padding: 5px 12px; color: {muted}; border-bottom: 2px solid transparent; }}
 QTabBar::tab:selected {{ color: {text}; border-bottom-color: {accent}; }}
 QTabBar::tab:focus {{ color: {accent}; }}
@@ -133,10 +157,17 @@ QMenu::item {{ padding: 4px 22px 4px 18px; border-radius: 4px; }}
 QMenu::item:selected {{ background: {hover}; }}
 QMenu::item:disabled {{ color: {muted}; }}
 QMenu::separator {{ background: {border}; height: 1px; margin: 4px 8px; }}
-QMenuBar {{ background: {window}; }}
-QMenuBar::item {{ padding: 4px 8px; border-radius: 4px; background: transparent; }}
+QMenuBar {{ background: {window}; padding: 0; }}
+QMenuBar::item {{ padding: 4px 10px; border-radius: 4px; background: transparent; }}
 QMenuBar::item:selected {{ background: {hover}; }}
-QSplitter::handle {{ background: transparent; }}
+QSlider::groove:horizontal {{ height: 2px; background: {bar}; }}
+QSlider::sub-page:horizontal {{ background: {text}; }}
+QSlider::handle:horizontal {{ width: 9px; height: 9px; margin: -5px 0; border: 1px solid {text}; border-radius: 5px;
+    background: {panel}; }}
+QSlider::handle:horizontal:focus {{ background: {accent}; border-color: {accent}; }}
+QSlider::handle:horizontal:disabled {{ border-color: {border}; }}
+QSlider::sub-page:horizontal:disabled {{ background: {border}; }}
+QLineEdit#limit {{ padding: 0 4px; }}
 QCheckBox, QRadioButton {{ spacing: 6px; padding: 1px; }}
 QCheckBox:disabled, QRadioButton:disabled {{ color: {muted}; }}
 QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}

@@ -36,7 +36,7 @@ from calm_gui.render.description import describe, write_export
 from calm_gui.render.drawing import drawing
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Line, Panel, arrange
-from calm_gui.render.lettering import font_families, missing_glyphs
+from calm_gui.render.lettering import font_families, missing_glyphs, printable
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.mark_colours import FOUND, REGION, TRUTH
 from calm_gui.render.naming import map_title
@@ -397,11 +397,12 @@ def _draw_swatch(figure: MapFigure, layout: Layout, area: Area, code: str) -> No
 
 
 def _draw_line(figure: MapFigure, layout: Layout, line: Line, font: str) -> None:
-    families = font_families(line.text, font)
+    text = printable(line.text)
+    families = font_families(text, font)
     figure.text(
         line.x / layout.width,
         1 - line.y / layout.height,
-        line.text,
+        text,
         fontsize=line.size,
         fontfamily=families,
         fontweight="bold" if line.strong and len(families) == 1 else "normal",  # stand-ins have no bold
@@ -490,7 +491,7 @@ def plot_map(axes: "Axes", shown: Map | WinnerMap, **options: Any) -> None:
     axes.set_axis_off()
     if spec.titles:
         ends = f"\ncolours from {scale.text(scale.low)} to {scale.text(scale.high)} {scale.unit}" if scale else ""
-        title = "\n".join(line for line in map_title(shown) if line) + ends
+        title = printable("\n".join(line for line in map_title(shown) if line) + ends)
         axes.set_title(title, parse_math=False, usetex=False, fontfamily=font_families(title))
 
 
@@ -498,7 +499,8 @@ def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) ->
     """A small figure as PNG: the maps, or the picture beside its first guess's map."""
     if not maps:
         guess = explanation.top(1)[0][0]
-        maps = [explanation.reading(explanation.own_reading.key, guess)]
+        own = explanation.own_reading
+        maps = [explanation.reading(own.key, guess)] if own else []
         layout: dict[str, Any] = {"layout": "pair", "width": 150.0}
     else:
         layout = {"width": 90.0 if len(maps) == 1 else 150.0}

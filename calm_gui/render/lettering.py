@@ -14,6 +14,7 @@ __all__ = [
     "available_fonts",
     "font_families",
     "missing_glyphs",
+    "printable",
     "text_width",
     "wrap",
 ]
@@ -69,6 +70,11 @@ def font_families(text: str, font: str = DEFAULT_FONT) -> list[str]:
     return [*families, _LAST_RESORT] if lacking else families
 
 
+def printable(text: str) -> str:
+    """A text as it can be drawn: characters that stand for bytes of a file name that isn't UTF-8 become escapes."""
+    return text.encode("utf-8", errors="backslashreplace").decode()
+
+
 def _families(text: str, font: str) -> tuple[list[str], list[str]]:
     """A font with its stand-ins, and the characters that none of them can draw."""
     if font not in available_fonts():
@@ -106,6 +112,7 @@ def text_width(text: str, size: float, font: str = DEFAULT_FONT, bold: bool = Fa
     """Width of a line in points."""
     if not text:
         return 0.0
+    text = printable(text)
     families = tuple(font_families(text, font))
     properties = _properties(families, size, bold and len(families) == 1)
     width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
@@ -122,7 +129,7 @@ def wrap(
 ) -> list[str]:
     """A text in lines no wider than `width` points, at most so many; what doesn't fit ends in an ellipsis."""
     result: list[str] = []
-    for paragraph in text.split("\n"):
+    for paragraph in printable(text).split("\n"):
         line = ""
         for word in paragraph.split(" "):
             longer = f"{line} {word}" if line else word

@@ -1,13 +1,12 @@
 """Which scale a map gets, and which maps share one."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from calm_gui.core.maps import Map, WinnerMap
-from calm_gui.render.scale import LOG_DECADES, Scale, Spacing, fit_scale, shared_scale
+from calm_gui.render.scale import Scale, Spacing, fit_scale, shared_scale
 
-__all__ = ["map_scale", "quantity", "refitted", "scales_of"]
+__all__ = ["map_scale", "quantity", "scales_of"]
 
 
 def quantity(shown: Map) -> str:
@@ -31,14 +30,6 @@ def map_scale(shown: Map, spacing: Spacing = "linear", relative: bool = False) -
     if relative and shown.kind.times_uniform:
         return fit_scale(shown.values, shown.signed, spacing, float(shown.values.size), "times uniform")
     return fit_scale(shown.values, shown.signed, spacing, unit=shown.unit)
-
-
-def refitted(locked: Scale, own: Scale) -> Scale:
-    """A locked range in the spacing and the unit that its map would have now."""
-    if (locked.spacing, locked.factor) == (own.spacing, own.factor):
-        return locked
-    low = locked.high / 10**LOG_DECADES if own.spacing == "log" else min(0.0, locked.low)
-    return replace(own, low=low, high=locked.high)
 
 
 def scales_of(

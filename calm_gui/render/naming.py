@@ -6,8 +6,21 @@ from typing import Protocol
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.core.maps import AnyMap, WinnerMap
+from calm_gui.core.readings import CAM
 
-__all__ = ["Named", "counted", "map_formula", "map_slug", "map_title", "number_text", "set_name", "set_slug"]
+__all__ = [
+    "Named",
+    "counted",
+    "map_formula",
+    "map_slug",
+    "map_title",
+    "number_text",
+    "power_text",
+    "probability_text",
+    "set_name",
+    "set_slug",
+    "share_text",
+]
 
 
 class Named(Protocol):
@@ -22,12 +35,35 @@ class Named(Protocol):
         """Their groups, if there are any."""
 
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MINUS = "\N{MINUS SIGN}"
+
+
+def power_text(exponent: int) -> str:
+    """A power of ten as people write it: ``×10⁻⁵``; empty for 1."""
+    return f"×10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
+
+
 def number_text(value: float) -> str:
-    """A probability as people read it: three digits, or a power of ten."""
+    """A probability, or a difference of two, as people read it: three digits, or a power of ten."""
     if value != 0 and abs(value) < 0.001:
         mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    return f"{value:.3f}"
+        return f"{mantissa} {power_text(int(exponent))}".replace("-", _MINUS)
+    return f"{value:.3f}".replace("-", _MINUS)
+
+
+def probability_text(p: float) -> str:
+    """A probability in a fixed width, for rows: three decimals, ``<0.001`` and ``>0.999`` beside the ends."""
+    if 0 < p < 0.001:
+        return "<0.001"
+    if 0.999 < p < 1 - 5e-7:
+        return ">0.999"
+    return f"{p:.3f}"
+
+
+def share_text(share: float) -> str:
+    """A share in whole percent."""
+    return "<1\N{NARROW NO-BREAK SPACE}%" if 0 < share < 0.005 else f"{100 * share:.0f}\N{NARROW NO-BREAK SPACE}%"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -83,7 +119,8 @@ def map_title(shown: AnyMap | None, letter: str = "A") -> tuple[str, str]:
     if isinstance(shown, WinnerMap):
         groups = counted(len(shown.legend()), "group")
         return f"{shown.kind.title} at depth {shown.depth}", groups + (", some overlap" if shown.overlapping else "")
-    title = shown.kind.title
+    title = str(shown.explanation.source.get("checkpoint", {}).get("map", "")) if shown.kind is CAM else ""
+    title = title or shown.kind.title
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"
     if shown.contrast is not None:

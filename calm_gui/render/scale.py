@@ -106,16 +106,21 @@ class Scale:
         """Positions 0..1 and labels for a colour bar, the two ends always among them."""
         if not self.high > self.low:
             return [(0.0, self.text(self.low))]
-        if self.spacing == "log":
-            first, last = math.log10(self.low), math.log10(self.high)
-            inner = [10.0**e for e in range(math.ceil(first), math.floor(last) + 1)]
-        else:
-            step = _round_step((self.high - self.low) * self.factor / about) / self.factor
-            inner = [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+        inner = self.round_values(about)
         gap = 0.5 / about
         ends = [(0.0, self.text(self.low)), (1.0, self.text(self.high))]
         middle = [(self.position(v), self.text(v)) for v in inner if gap < self.position(v) < 1 - gap]
         return sorted(ends + middle)
+
+    def round_values(self, about: int = 5) -> list[float]:
+        """About so many round values between the ends: powers of ten, or multiples of a round step."""
+        if not self.high > self.low:
+            return []
+        if self.spacing == "log":
+            first, last = math.log10(self.low), math.log10(self.high)
+            return [10.0**e for e in range(math.ceil(first), math.floor(last) + 1)]
+        step = _round_step((self.high - self.low) * self.factor / about) / self.factor
+        return [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
     def text(self, value: float) -> str:
         """A value in this scale's unit, in as few characters as tell it apart."""

@@ -5,7 +5,7 @@ Window and command line use the same engine; whoever iterates decides about prog
 
 import csv
 import io
-import json
+import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,18 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calm_gui.core.comparison import compare_values, say_changes
+import calm_gui
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import AnyMap, WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
-from calm_gui.errors import CalmError, DataError, ExportError, PictureError
+from calm_gui.errors import CalmError, DataError, ExportError, PictureError, why_unexpected
 from calm_gui.model.files import write_bytes, write_text
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
+from calm_gui.session.batch_journal import BatchJournal
 from calm_gui.session.exports import FORMATS, planned_exports, write_exports
+from calm_gui.session.output_names import output_names
+from calm_gui.session.picture_result import PictureResult, Row
 from calm_gui.session.request import Request, parse_set
-from calm_gui.session.truth import GroundTruth
+from calm_gui.session.truth import GroundTruth, boxes_outside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,15 +42,14 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "BatchPlan",
-    "PictureResult",
     "explain_stream",
-    "free_name",
-    "output_names",
     "run_batch",
     "shard_of",
     "summary_row",
     "write_summary",
 ]
+
+_log = logging.getLogger(__name__)
 
 CREDIBLE_MASS = 0.9
 """Share of the mass that the summary's area and box hold."""
@@ -65,8 +67,6 @@ of p(A,z|x). `box_*`: box around that set's largest part, in pixels of the uprig
 G|x) for G the union of the true boxes. `share_in_box`: that over p(A|x). `iou`: of the box and the true one that fits
 it best.
 """
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -96,70 +96,6 @@ class BatchPlan:
         """JSON-ready form, by which a resumed batch is known to be the same one."""
         request = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.request).items()}
         return {"request": request, "formats": list(self.formats), "figure": self.figure.to_json(), "top": self.top}
-
-
-@dataclass(frozen=True)
-class PictureResult:
-    """What came of one picture.
-
-    Attributes
-    ----------
-    path : str
-    name : str
-        What its files are called.
-    top : tuple of dict
-        ``{"index", "wnid", "name", "probability"}``, the most probable first.
-    maps : tuple of dict
-        ``{"reading" or "method", "target", "sum", "check_passed"}`` of each map.
-    rows : tuple of dict
-        Its rows of the summary.
-    files : tuple of str
-        Names of the files written.
-    notes : tuple of str
-        What was changed when the picture was opened, and what couldn't be asked of it.
-    error : str
-        Why there is nothing else; empty if all went well.
-    """
-
-    path: str
-    name: str
-    top: tuple[Row, ...] = ()
-    maps: tuple[Row, ...] = ()
-    rows: tuple[Row, ...] = ()
-    files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    error: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "PictureResult":
-        """Read what `to_json` wrote."""
-        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
-        return cls(**values)
-
-
-def output_names(paths: Sequence[str]) -> dict[str, str]:
-    """A name for each picture's files: its stem, numbered where several pictures share it (case aside).
-
-    Parameters
-    ----------
-    paths : sequence of str
-        All pictures of a batch, so that every shard gives the same names.
-    """
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for path in paths:
-        # Room for reading, class and extension within the 255 bytes that file systems allow.
-        stem = Path(path).stem.encode()[:100].decode(errors="ignore") or "picture"
-        name, number = stem, 2
-        while name.casefold() in taken:
-            name, number = f"{stem}-{number}", number + 1
-        taken.add(name.casefold())
-        names[path] = name
-    return names
 
 
 def shard_of(paths: Sequence[str], number: int, count: int) -> list[str]:
@@ -192,10 +128,8 @@ def explain_stream(
         try:
             picture = load_picture(path)
             return picture, model.prepare(picture)
-        except CalmError as error:
-            return error
-        except MemoryError:
-            return PictureError(f"{Path(path).name} needs more memory than there is")
+        except Exception as error:
+            return _as_failure(error, path)
 
     remaining = iter(paths)
     waiting: deque[tuple[str, Future[Any]]] = deque()
@@ -219,15 +153,23 @@ def _explain_decoded(
     explained: list[AnyExplanation | CalmError] = []
     try:
         explained = list(model.explain_batch([p for p, _ in good], [t for _, t in good])) if good else []
-    except CalmError:
+    except Exception:
         for picture, prepared in good:  # one by one, so that one picture's numbers don't take the others along
             try:
                 explained += model.explain_batch([picture], [prepared])
-            except CalmError as error:
-                explained.append(error)
+            except Exception as error:
+                explained.append(_as_failure(error, picture.name))
     results = iter(explained)
     for path, found in decoded:
         yield path, found if isinstance(found, CalmError) else next(results)
+
+
+def _as_failure(error: Exception, path: str) -> CalmError:
+    """What went wrong with one picture, as a sentence about it; details of what nobody foresaw go to the log."""
+    if isinstance(error, CalmError):
+        return error
+    _log.error("%s failed", path, exc_info=error)
+    return PictureError(f"{Path(path).name}: {why_unexpected(error)}")
 
 
 def run_batch(
@@ -242,6 +184,8 @@ def run_batch(
     resume: bool = False,
     overwrite: bool = False,
     batch_size: int | None = None,
+    label: str = "",
+    taken: set[str] | None = None,
 ) -> Iterator[PictureResult]:
     """Explain pictures one after another and write what the plan asks for.
 
@@ -263,27 +207,40 @@ def run_batch(
         Whether existing files are replaced; otherwise new ones get a number.
     batch_size : int, optional
         Pictures per forward pass; by default 1 on a CPU, where more are no faster, and 16 on a GPU.
+    label : str, optional
+        What the checkpoint is called in the summary; by default its file's name.
+    taken : set of str, optional
+        Case-folded names of files that are never replaced, to which those of this batch are added.
 
     Yields
     ------
     PictureResult
-        One for each picture, in order; a picture that can't be explained has an `error`.
+        One for each picture, in order; a picture that can't be explained, or whose files can't be written, has an
+        `error`, whatever happened.
 
     Raises
     ------
     DataError
         If the journal to resume is of another batch.
     ExportError
-        If the folder can't be written to: that would be the same for every picture.
+        If the journal can't be written.
     """
-    names = names or output_names(paths)
+    names, truth = names or output_names(paths), truth or GroundTruth()
     batch_size = batch_size or (1 if model.device.type == "cpu" else 16)
-    log = _Journal(journal, plan, model.sha256, resume)
+    made_from = {
+        "batch": plan.to_json(),
+        "checkpoint": model.sha256,
+        "answers": model.answers,
+        "truth": truth.digest,
+        "version": calm_gui.__version__,
+    }
+    log = BatchJournal(journal, made_from, names, resume=resume, taken=taken)
     # The same pictures share a forward pass whether the batch was interrupted or not, since on some devices a
     # picture's last bits depend on its company; so a pass is left out only if all of it is done.
     groups = [paths[i : i + batch_size] for i in range(0, len(paths), batch_size)]
     todo = [path for group in groups if not all(p in log.done for p in group) for path in group]
     stream = explain_stream(model, todo, batch_size)
+    maker = _Maker(model, plan, Path(out), truth, log, overwrite, label or model.name)
     try:
         again = set(todo)
         for path in paths:
@@ -291,9 +248,7 @@ def run_batch(
             result = log.done.get(path)
             if result is None:
                 assert found is not None
-                result = _result(
-                    path, names[path], found, model, plan, Path(out), truth or GroundTruth(), log, overwrite
-                )
+                result = maker.result(path, names[path], found)
                 log.finish(result)
             yield result
         log.sort(paths)
@@ -301,43 +256,62 @@ def run_batch(
         stream.close()  # type: ignore[attr-defined]  # a generator
 
 
-def _result(
-    path: str,
-    name: str,
-    found: AnyExplanation | CalmError,
-    model: "LoadedModel",
-    plan: BatchPlan,
-    out: Path,
-    truth: GroundTruth,
-    log: "_Journal",
-    overwrite: bool,
-) -> PictureResult:
-    if isinstance(found, CalmError):
-        return PictureResult(path, name, error=str(found))
-    try:
-        maps = list(plan.request.maps(found, lambda method, target: method.map(model, path, target, explanation=found)))
-        origin = {"file": path, "name": name, "checkpoint": model.name, **_truth_columns(found, truth.class_of(path))}
-        rows = [
-            origin | summary_row(found, text, plan.request.contrast, truth.boxes_of(path))
-            for text in plan.request.targets
-        ]
-    except CalmError as error:
-        return PictureResult(path, name, error=f"{Path(path).name}: {error}")
-    exports = planned_exports(found, maps, plan.formats, plan.figure, name, truth.boxes_of(path))
-    ours = log.begin(path, [e.name for e in exports], out, overwrite)
-    files = write_exports(exports, out, ours)
-    return PictureResult(
-        path,
-        name,
-        top=tuple(
-            {"index": i, "wnid": found.classes[i].wnid, "name": found.classes[i].name, "probability": p}
-            for i, p in found.top(plan.top)
-        ),
-        maps=tuple(_map_row(shown) for shown in maps),
-        rows=tuple({key: row.get(key) for key in COLUMNS} for row in rows),
-        files=tuple(files),
-        notes=tuple(found.source.get("picture", {}).get("notes", ())),
-    )
+@dataclass(frozen=True)
+class _Maker:
+    """Makes of an explanation what the plan asks for."""
+
+    model: "LoadedModel"
+    plan: BatchPlan
+    out: Path
+    truth: GroundTruth
+    log: BatchJournal
+    overwrite: bool
+    label: str
+
+    def result(self, path: str, name: str, found: AnyExplanation | CalmError) -> PictureResult:
+        """The result of one picture; whatever goes wrong ends this picture alone."""
+        if isinstance(found, CalmError):
+            return PictureResult(path, name, error=str(found))
+        try:
+            return self._made(path, name, found)
+        except Exception as error:
+            said = str(_as_failure(error, path))
+            return PictureResult(path, name, error=said if Path(path).name in said else f"{Path(path).name}: {said}")
+
+    def _made(self, path: str, name: str, found: AnyExplanation) -> PictureResult:
+        request, boxes = self.plan.request, self.truth.boxes_of(path)
+        maps = list(request.maps(found, lambda method, target: method.map(self.model, path, target, explanation=found)))
+        outside = boxes_outside(boxes, found.geometry.picture)
+        boxes = tuple(box for box in boxes if box not in outside)
+        origin = {
+            "file": path,
+            "name": name,
+            "checkpoint": self.label,
+            **_truth_columns(found, self.truth.class_of(path)),
+        }
+        rows = [origin | summary_row(found, text, request.contrast, boxes) for text in request.targets]
+        exports = planned_exports(found, maps, self.plan.formats, self.plan.figure, name, boxes)
+        files = self.log.begin(path, [export.name for export in exports], self.out, self.overwrite)
+        write_exports(exports, self.out, files)
+        picture = found.source.get("picture", {})
+        return PictureResult(
+            path,
+            name,
+            top=tuple(
+                {"index": i, "wnid": found.classes[i].wnid, "name": found.classes[i].name, "probability": p}
+                for i, p in found.top(self.plan.top)
+            ),
+            maps=tuple(_map_row(shown) for shown in maps),
+            rows=tuple({key: row.get(key) for key in COLUMNS} for row in rows),
+            files=tuple(files),
+            notes=tuple(picture.get("notes", ())),
+            warnings=tuple(f"its true box {_corners(box)} lies outside the picture" for box in outside),
+            sha256=str(picture.get("sha256") or ""),
+        )
+
+
+def _corners(box: Box) -> str:
+    return f"{box.x0:g} {box.y0:g} {box.x1:g} {box.y1:g}"
 
 
 def _truth_columns(explanation: AnyExplanation, index: int | None) -> Row:
@@ -418,7 +392,7 @@ def _iou(one: Box, other: Box) -> float:
     return both / (one.width * one.height + other.width * other.height - both)
 
 
-def write_summary(rows: Sequence[Row], path: str | Path, *, overwrite: bool = True) -> list[Path]:
+def write_summary(rows: Sequence[Row], path: str | Path, *, overwrite: bool = False) -> list[Path]:
     """Write summary rows as CSV, and as Parquet beside it where pyarrow is installed.
 
     Returns
@@ -470,85 +444,3 @@ def _as_parquet(rows: Sequence[Row]) -> bytes | None:
     schema = pyarrow.schema(list(kinds.items()))
     parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in rows], schema=schema), target)
     return target.getvalue()
-
-
-class _Journal:
-    """A file with one JSON line for each picture begun and finished, by which a batch is resumed."""
-
-    def __init__(self, path: str | Path | None, plan: BatchPlan, checkpoint: str, resume: bool) -> None:
-        self.path = Path(path) if path else None
-        self.done: dict[str, PictureResult] = {}
-        self._begun: dict[str, list[str]] = {}
-        self._header = {"batch": plan.to_json(), "checkpoint": checkpoint}
-        if self.path is None:
-            return
-        kept = self._read() if resume and self.path.exists() else [json.dumps(self._header, ensure_ascii=False)]
-        write_text(self.path, "".join(f"{line}\n" for line in kept), overwrite=True)
-
-    def _read(self) -> list[str]:
-        assert self.path is not None
-        kept = []
-        try:
-            lines = self.path.read_bytes().decode("utf-8", errors="replace").split("\n")
-            for number, line in enumerate(lines[:-1]):  # what follows the last line break was cut off
-                entry = json.loads(line)
-                if number == 0 and (changes := compare_values(entry, json.loads(json.dumps(self._header)))):
-                    raise DataError(
-                        f"{self.path} is of a batch with other settings ({say_changes(changes)}); "
-                        "give the same ones, or leave --resume out"
-                    )
-                if "result" in entry:
-                    result = PictureResult.from_json(entry["result"])
-                    if result.error or not all((self.path.parent / name).exists() for name in result.files):
-                        continue
-                    self.done[result.path] = result
-                elif "begin" in entry:
-                    self._begun[entry["begin"]] = entry["files"]
-                kept.append(line)
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{self.path} isn't the journal of a batch; leave --resume out") from error
-        return kept or [json.dumps(self._header, ensure_ascii=False)]
-
-    def begin(self, path: str, names: Sequence[str], out: Path, overwrite: bool) -> dict[str, str]:
-        """Fix the file names of a picture's exports and write them down; planned name to name.
-
-        Those that an interrupted run began are this batch's own.
-        """
-        begun = self._begun.get(path, [])
-        chosen = begun if len(begun) == len(names) else [free_name(name, out, overwrite) for name in names]
-        self._append({"begin": path, "files": chosen})
-        return dict(zip(names, chosen, strict=True))
-
-    def finish(self, result: PictureResult) -> None:
-        """Write a picture's result down."""
-        self._append({"result": result.to_json()})
-
-    def sort(self, paths: Sequence[str]) -> None:
-        """Write the finished journal in the pictures' order, so that it's the same however often it was resumed."""
-        if self.path is None:
-            return
-        results: dict[str, str] = {}
-        for line in self.path.read_text(encoding="utf-8").splitlines()[1:]:
-            entry = json.loads(line)
-            if "result" in entry:
-                results[entry["result"]["path"]] = line
-        lines = [json.dumps(self._header, ensure_ascii=False), *(results[path] for path in paths if path in results)]
-        write_text(self.path, "".join(f"{line}\n" for line in lines), overwrite=True)
-
-    def _append(self, entry: dict[str, Any]) -> None:
-        if self.path is None:
-            return
-        try:
-            with self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise ExportError(f"{self.path} can't be written: {error.strerror or error}") from error
-
-
-def free_name(name: str, folder: Path, overwrite: bool = False) -> str:
-    """`name`, with a number before its extension if the folder has such a file and it mustn't be replaced."""
-    stem, dot, suffix = name.rpartition(".")
-    candidate, number = name, 2
-    while not overwrite and (folder / candidate).exists():
-        candidate, number = f"{stem}-{number}{dot}{suffix}", number + 1
-    return candidate

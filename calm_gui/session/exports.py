@@ -1,6 +1,6 @@
 """The files that one explanation's maps become: which there are, what they are called, and writing them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,14 +170,13 @@ def _chosen_cells(shown: Map, spec: FigureSpec) -> tuple[NDArray[np.bool_], dict
     return cells, {"kind": kind, "value": value}
 
 
-def write_exports(planned: Sequence[PlannedExport], out: Path, names: Mapping[str, str]) -> list[str]:
-    """Write planned files into a folder under the names chosen for them; the names that were written.
+def write_exports(planned: Sequence[PlannedExport], out: Path, names: Sequence[str]) -> None:
+    """Write planned files into a folder under the names chosen for them, one for each.
 
     Raises
     ------
     ExportError
         If a file can't be written.
     """
-    for export in planned:
-        export.write(out / names[export.name])
-    return [names[export.name] for export in planned]
+    for export, name in zip(planned, names, strict=True):
+        export.write(out / name)

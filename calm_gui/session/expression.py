@@ -21,6 +21,7 @@ __all__ = [
     "shortest_expression",
     "smallest_node",
     "term_name",
+    "with_sets",
 ]
 
 SPECIAL = {
@@ -216,3 +217,15 @@ def term_name(term: Term, classes: ClassTable, hierarchy: Hierarchy | None) -> s
     if key.startswith("#") and int(key[1:]) < len(classes):
         return classes.name_of(int(key[1:]))
     raise ClassLookupError(f"{key} names nothing in this checkpoint")
+
+
+def with_sets(kept: tuple[Expression, ...], others: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """Named sets and those of another origin; what has the name of a different set that is kept gets a number."""
+    together = list(kept)
+    for expression in others:
+        name, number = expression.name, 2
+        while any(e.name == name and e.terms != expression.terms for e in together):
+            name, number = f"{expression.name} {number}", number + 1
+        if all(e.name != name for e in together):
+            together.append(expression._replace(name=name))
+    return tuple(together)

@@ -11,8 +11,8 @@ from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
 from calm_gui.model.files import read_bounded, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
-from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression, Term
+from calm_gui.session.limits import Limits
 from calm_gui.session.pane import MAX_PANES, About, Pane, shows_text
 from calm_gui.session.state import (
     RegionShape,
@@ -23,9 +23,19 @@ from calm_gui.session.state import (
     View,
 )
 
-__all__ = ["FORMAT", "SavedSession", "load_session", "save_session", "session_to_json"]
+__all__ = [
+    "FORMAT",
+    "SavedSession",
+    "expression_from_json",
+    "expression_to_json",
+    "load_session",
+    "save_session",
+    "session_to_json",
+]
 
-FORMAT = 1
+FORMAT = 2
+"""2 has the table of ground truth; 1, of version 0.1, is read too."""
+
 _MAX_BYTES = 20_000_000
 _BUNDLED = "bundled:"
 T = TypeVar("T")
@@ -65,8 +75,8 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
     return {
         "calm_session": FORMAT,
         "checkpoint": _checkpoint_name(state.selection.checkpoint, base),
-        "target": _expression_to_json(state.selection.target),
-        "contrast": _expression_to_json(state.selection.contrast),
+        "target": expression_to_json(state.selection.target),
+        "contrast": expression_to_json(state.selection.contrast),
         "pictures": [_relative(p, base) for p in state.pictures],
         "current": state.current,
         "panes": [
@@ -79,13 +89,17 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
             for pane in state.panes
         ],
         "active": state.active,
+        "truth_table": state.truth_table and _relative(state.truth_table, base),
         "view": {
             **state.view._asdict(),
-            "locked": [[name, scale.to_json()] for name, scale in state.view.locked],
+            "limits": [
+                {**limits._asdict(), "picture": limits.picture and _relative(limits.picture, base)}
+                for limits in state.view.limits
+            ],
             "threshold": state.view.threshold._asdict(),
         },
         "regions": [{**region._asdict(), "picture": _relative(region.picture, base)} for region in state.regions],
-        "named_sets": [_expression_to_json(e) for e in state.named_sets],
+        "named_sets": [expression_to_json(e) for e in state.named_sets],
         "shown": list(shown),
         "sentence": sentence,
     }
@@ -130,15 +144,18 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
         raise ValueError(f"{len(panes)} panes")
     state = State(
         selection=Selection(
-            _checkpoint_path(str(data["checkpoint"]), base), _expression(data["target"]), _expression(data["contrast"])
+            _checkpoint_path(str(data["checkpoint"]), base),
+            expression_from_json(data["target"]),
+            expression_from_json(data["contrast"]),
         ),
         pictures=pictures,
         current=pictures.index(current) if current else (0 if pictures else -1),
         panes=panes,
         active=min(max(int(data["active"]), 0), len(panes) - 1),
-        view=_view(data["view"]),
+        view=_view(data["view"], named),
         regions=tuple(r for r in (_region(region, named) for region in data["regions"]) if r),
-        named_sets=tuple(_expression(e) for e in data.get("named_sets", ())),
+        named_sets=tuple(expression_from_json(e) for e in data.get("named_sets", ())),
+        truth_table=_table(data.get("truth_table"), base),
     )
     missing = tuple(name for name, found in named.items() if not found)
     return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")))
@@ -158,6 +175,11 @@ def _found(name: str, base: Path) -> str | None:
     return next((str(place.absolute()) for place in places if place.is_file()), None)
 
 
+def _table(name: Any, base: Path) -> str | None:
+    """Absolute path of a table of ground truth; where it's nowhere, where it was, for reading it to say so."""
+    return (_found(str(name), base) or str((base / str(name)).absolute())) if name else None
+
+
 def _checkpoint_name(path: str, base: Path) -> str:
     bundled = {str(p.absolute()): name for name, p in bundled_checkpoints().items()}
     return _BUNDLED + bundled[path] if path in bundled else _relative(path, base)
@@ -172,11 +194,13 @@ def _checkpoint_path(name: str, base: Path) -> str:
     return str(path.absolute())
 
 
-def _expression_to_json(expression: Expression) -> dict[str, Any]:
+def expression_to_json(expression: Expression) -> dict[str, Any]:
+    """JSON-ready form of an expression."""
     return {"terms": [[term.sign, term.key] for term in expression.terms], "name": expression.name}
 
 
-def _expression(data: Mapping[str, Any]) -> Expression:
+def expression_from_json(data: Mapping[str, Any]) -> Expression:
+    """Read what `expression_to_json` gave; KeyError, TypeError or ValueError for anything else."""
     terms = tuple(Term(str(key), _one_of(sign, ("+", "-"))) for sign, key in data["terms"])
     return Expression(terms, str(data.get("name", "")))
 
@@ -197,10 +221,18 @@ def _pane(data: Mapping[str, Any], base: Path, named: Mapping[str, str | None]) 
     )
 
 
-def _scale(data: Mapping[str, Any]) -> Scale:
-    low, high, factor = (_finite(data[key]) for key in ("low", "high", "factor"))
-    spacing = _one_of(data["spacing"], ("linear", "log"))
-    return Scale(low, high, spacing, factor, str(data["unit"]), int(_number(0, 255)(data.get("flat", 0))))
+def _limits(data: Mapping[str, Any], named: Mapping[str, str | None]) -> Limits | None:
+    """Limits of colours; None where they belong to a picture that is nowhere."""
+    picture = data.get("picture")
+    if picture is not None and not named.get(str(picture)):
+        return None
+    low, high, percent = (_finite(data[key]) for key in ("low", "high", "percent"))
+    return Limits(str(data["quantity"]), low, high, _number(0, 100)(percent), picture and named[str(picture)])
+
+
+def _locked(locked: Any) -> tuple[Limits, ...]:
+    """The locked scales of sessions of version 0.1."""
+    return tuple(Limits(str(name), _finite(scale["low"]), _finite(scale["high"])) for name, scale in locked)
 
 
 def _finite(value: Any) -> float:
@@ -225,20 +257,27 @@ _VIEW: dict[str, Callable[[Any], Any]] = {
     "diverging": lambda v: _one_of(v, DIVERGING),
     "opacity": _number(0, 1),
     "scale_mode": lambda v: _one_of(v, get_args(ScaleMode)),
-    "locked": lambda v: tuple((str(name), _scale(scale)) for name, scale in v),
     "spacing": lambda v: _one_of(v, ("linear", "log")),
     "threshold": lambda v: Threshold(
         _one_of(v["kind"], ("none", "value", "mass", "min-max")),
         (_finite if v["kind"] == "value" else _number(0, 1))(v["value"]),
     ),
-    "depth": lambda v: int(_number(0, 1000)(v)),
+    "depth": lambda v: None if v is None else int(_number(0, 1000)(v)),
     "zoom": _number(1e-6, 1000),
     "centre": lambda v: (_number(0, 1)(v[0]), _number(0, 1)(v[1])),
 }
 
 
-def _view(data: Mapping[str, Any]) -> View:
-    return View(**{key: _VIEW.get(key, bool)(value) for key, value in data.items() if key in View._fields})
+def _view(data: Mapping[str, Any], named: Mapping[str, str | None]) -> View:
+    found = tuple(_limits(one, named) for one in data.get("limits", ()))
+    limits = tuple(one for one in found if one is not None)
+    if data.get("scale_mode") == "locked":  # until version 0.1
+        data = {**data, "scale_mode": "shared"}
+        limits = _locked(data.get("locked", ()))
+    else:
+        _locked(data.get("locked", ()))  # which must make sense all the same
+    plain = {key: value for key, value in data.items() if key in View._fields and key != "limits"}
+    return View(**{key: _VIEW.get(key, bool)(value) for key, value in plain.items()}, limits=limits)
 
 
 def _region(data: Mapping[str, Any], named: Mapping[str, str | None]) -> RegionShape | None:

@@ -1,5 +1,6 @@
 """Making an export again from the description beside it."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from calm_gui.core.classes import ClassSet
+from calm_gui.core.comparison import compare_values, say_changes
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import AnyMap, Map
@@ -20,7 +22,7 @@ from calm_gui.model.files import sha256_of
 from calm_gui.render.description import read_description
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.scale import Scale
-from calm_gui.session.batch import free_name
+from calm_gui.session.output_names import free_name
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
@@ -103,7 +105,7 @@ class _Maker:
         if not picture.get("path"):
             raise PictureError(f"{name} was no file but an array, so it can't be explained again")
         places = [Path(picture["path"]), self._folder / picture["path"], self._folder / name]
-        found = [place for place in places if place.is_file()]
+        found = [place for place in places if _is_there(place)]
         if not found:
             raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the description")
         same = [place for place in found if sha256_of(place) == picture["sha256"]]
@@ -116,13 +118,14 @@ class _Maker:
         if sha256 not in self._models:
             recorded = str(checkpoint.get("path") or "")
             fallback = str(checkpoint["name"]).removesuffix(".safetensors")
-            place = self._checkpoint or (recorded if Path(recorded).is_file() else fallback)
+            place = self._checkpoint or (recorded if _is_there(Path(recorded)) else fallback)
             model = self._load(place)
             if model.sha256 != sha256:
                 raise CheckpointError(
                     f"{model.name} isn't the checkpoint {checkpoint['name']} that made the export (its content "
                     "differs); give the right one with --checkpoint"
                 )
+            _refuse_other_answers(checkpoint, model)
             self._models[sha256] = model
         return self._models[sha256]
 
@@ -143,6 +146,27 @@ class _Maker:
         if reading is CAM:
             options["normalisation"] = next(name for name, unit in UNITS.items() if unit == entry["unit"])
         return reading.map(explanation, explanation.asked(reading, target or ClassSet(), contrast, **options))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _refuse_other_answers(checkpoint: Mapping[str, Any], model: "LoadedModel") -> None:
+    """Refuse a checkpoint that is read in another way than when the export was made; its map would be another."""
+    before: Mapping[str, Any]
+    if "answers" in checkpoint or not model.answers:
+        before, now = checkpoint.get("answers", {}), json.loads(json.dumps(model.answers))
+    else:  # of version 0.1, which wrote down less
+        before, now = {"assumed": checkpoint.get("assumed", [])}, {"assumed": list(model.info.assumed)}
+    if changes := compare_values(before, now):
+        raise CheckpointError(
+            f"{model.name} is read in another way than when the export was made ({say_changes(changes)}); answer as "
+            "then, by the options for what a checkpoint of another program doesn't say"
+        )
 
 
 def _set(entries: list[Mapping[str, Any]] | None) -> ClassSet | None:

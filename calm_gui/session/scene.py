@@ -12,19 +12,21 @@ from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
-from calm_gui.core.readings import ATTRIBUTION, Reading
+from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.late import np
 from calm_gui.methods import Method
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.render.map_scale import quantity, refitted, scales_of
-from calm_gui.render.naming import counted, map_formula, set_name
+from calm_gui.render.map_scale import quantity, scales_of
+from calm_gui.render.naming import counted, map_formula, number_text, set_name
+from calm_gui.render.ranks import RANK_UNIT, rank_scale, ranked
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
-from calm_gui.session.pane import Pane, Picture, Shows
+from calm_gui.session.limits import limited, limits_for
+from calm_gui.session.pane import Pane, Picture, Shows, shown_by
 from calm_gui.session.state import RegionShape, State, Threshold
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class PaneContent:
         None while it's being computed.
     shown : Map, WinnerMap or None
     scale : Scale or None
+    fitted : Scale or None
+        The scale without the limits that were set.
     message : str
         Why there is no map, or what must be known about it; empty if nothing.
     """
@@ -76,6 +80,50 @@ class PaneContent:
     shown: AnyMap | None = None
     scale: Scale | None = None
     message: str = ""
+    fitted: Scale | None = None
+
+    @cached_property
+    def drawn(self) -> AnyMap | None:
+        """What the pane's colours tell: the map, or its ranks where these are the unit."""
+        if isinstance(self.shown, Map) and self.scale is not None and self.scale.unit == RANK_UNIT:
+            return ranked(self.shown)
+        return self.shown
+
+    @property
+    def label(self) -> str:
+        """What it shows, in a word or two."""
+        return Path(self.pane.picture).stem if self.pane.picture else self.shows.label
+
+    @property
+    def letter(self) -> str:
+        """A or B where it is about that set alone."""
+        if not isinstance(self.shown, Map) or not self.shows.takes_target or self.shows.takes_contrast:
+            return ""
+        return {"target": "A", "contrast": "B", "superset": ""}[self.pane.about]
+
+    @property
+    def name(self) -> str:
+        """What it is about, in words."""
+        about = self.title.partition(" — ")[2]
+        if isinstance(self.shown, WinnerMap):
+            return f"at depth {self.shown.depth}"
+        if not isinstance(self.shown, Map):
+            return about
+        if not self.shows.takes_target:
+            return "any class"
+        size = len(self.shown.target) if self.shown.target is not None else 1
+        about = about.removeprefix("superset ")
+        counts = size > 1 and not self.shows.takes_contrast and not about[:1].isdigit()
+        return f"{about} · {counted(size, 'class', 'classes')}" if counts else about
+
+    @property
+    def number(self) -> str:
+        """The map's sum where it means something; of a winner map its groups."""
+        if isinstance(self.shown, WinnerMap):
+            return counted(len(self.shown.legend()), "group")
+        if not isinstance(self.shown, Map) or self.shown.check is None:
+            return ""
+        return ("+" if self.shown.kind.signed and self.shown.sum > 0 else "") + number_text(self.shown.sum)
 
     @property
     def shorter_subtitles(self) -> tuple[str, ...]:
@@ -180,6 +228,10 @@ class Scene:
         """The class set B."""
         return self._set(self.state.selection.contrast)
 
+    def classes_of(self, expression: Expression) -> ClassSet:
+        """Classes of an expression for the current picture; errors as for `calm_gui.session.expression.evaluate`."""
+        return self._set(expression)
+
     def _set(
         self, expression: Expression, explanation: AnyExplanation | None = None, part_of: Expression | None = None
     ) -> ClassSet:
@@ -259,12 +311,15 @@ class Scene:
     @cached_property
     def panes(self) -> tuple[PaneContent, ...]:
         """What each pane shows, with its scale."""
-        return tuple(replace(c, scale=scale) for c, scale in zip(self._contents, self._scales, strict=True))
+        return tuple(
+            replace(content, scale=scale, fitted=fitted)
+            for content, scale, fitted in zip(self._contents, self._scales, self._fitted, strict=True)
+        )
 
     def _content(self, pane: Pane) -> PaneContent:
         picture, checkpoint = self.state.pane_keys(pane)
         explanation = self.explanation_of(picture, checkpoint)
-        shows = explanation.answerable(pane.shows) if explanation and isinstance(pane.shows, Reading) else pane.shows
+        shows = shown_by(explanation, pane.shows)
         title = shows.title
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
@@ -305,9 +360,20 @@ class Scene:
             against = self._name_in(self.state.selection.contrast, explanation)
             about = f" — {_bracketed(name)} − {_bracketed(against)}"
         if shows.takes_depth:
-            depth = min(self.state.view.depth, explanation.hierarchy.max_depth if explanation.hierarchy else 0)
+            depth = self.winner_depth(explanation)
             about = f"{about} at depth {depth}"
         return self._cached(explanation, shows, target, contrast, depth), about
+
+    def winner_depth(self, explanation: AnyExplanation) -> int:
+        """The view's depth, within the hierarchy; if it has none, the first at which more than one group wins."""
+        most = explanation.hierarchy.max_depth if explanation.hierarchy else 0
+        if self.state.view.depth is not None:
+            return min(self.state.view.depth, most)
+        for depth in range(most):
+            shown = self._cached(explanation, WINNER, ClassSet(), ClassSet(), depth)
+            if isinstance(shown, WinnerMap) and len(shown.legend()) > 1:
+                return depth
+        return most
 
     def _method_map(self, explanation: AnyExplanation, method: Method, target: ClassSet) -> AnyMap:
         """A method's map, if it was computed.
@@ -330,10 +396,11 @@ class Scene:
         for pane in self.state.panes:
             picture, checkpoint = self.state.pane_keys(pane)
             explanation = self.explanation_of(picture, checkpoint)
-            if isinstance(pane.shows, Method) and picture and explanation is not None:
+            shows = shown_by(explanation, pane.shows)
+            if isinstance(shows, Method) and picture and explanation is not None:
                 target = self._about(pane, explanation)[0]
-                if target and (pane.shows, target) not in self._cache.maps(explanation):
-                    found.append(MethodRequest(picture, checkpoint, pane.shows, target))
+                if target and (shows, target) not in self._cache.maps(explanation):
+                    found.append(MethodRequest(picture, checkpoint, shows, target))
         return list(dict.fromkeys(found))
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:
@@ -389,18 +456,29 @@ class Scene:
         return map_formula(shown, _LETTER[about] if shown.kind.takes_target and not shown.kind.takes_contrast else "A")
 
     @cached_property
-    def _scales(self) -> list[Scale | None]:
-        """Scales of all panes in the view's mode."""
+    def _fitted(self) -> list[Scale | None]:
+        """Scales that fit the panes' maps, in the view's mode and unit."""
         view = self.state.view
         shown = [content.shown for content in self._contents]
-        own = scales_of(shown, "shared" if view.scale_mode == "shared" else "fit", view.spacing, view.relative)
-        if view.scale_mode != "locked":
-            return own
-        locked = dict(view.locked)
-        return [
-            refitted(locked[quantity(m)], scale) if isinstance(m, Map) and scale and quantity(m) in locked else scale
-            for m, scale in zip(shown, own, strict=True)
-        ]
+        if view.ranks:
+            return [rank_scale(one) if isinstance(one, Map) else None for one in shown]
+        return scales_of(shown, view.scale_mode, view.spacing, view.relative)
+
+    @cached_property
+    def _scales(self) -> list[Scale | None]:
+        """The same with the limits that were set, which shared scales alone can have."""
+        view = self.state.view
+        if view.ranks or view.scale_mode == "fit" or not view.limits:
+            return self._fitted
+        maps = [one for content in self._contents if isinstance(one := content.shown, Map)]
+        found: list[Scale | None] = []
+        for content, scale in zip(self._contents, self._fitted, strict=True):
+            shown = content.shown
+            limits = limits_for(view.limits, quantity(shown), self.state.picture) if isinstance(shown, Map) else None
+            if limits is not None and scale is not None and isinstance(shown, Map):
+                scale = limited(scale, limits, [other for other in maps if quantity(other) == quantity(shown)])
+            found.append(scale)
+        return found
 
     @cached_property
     def strip(self) -> tuple[StripStep, ...]:

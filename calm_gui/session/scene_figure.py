@@ -116,7 +116,7 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
         raise ExportError("there is no map to export in the chosen panes")
     return map_figure(
         explanation,
-        [c.shown for c in contents],
+        [c.drawn for c in contents],
         spec,
         titles=[_title(c) for c in contents] if what != "pair" else (),
         scales=[c.scale for c in contents],
@@ -150,8 +150,7 @@ def _special(scene: Scene, what: str) -> list[AnyMap]:
     if not isinstance(explanation, Explanation):
         raise ExportError("that needs a CALM checkpoint")
     if what == "winner":
-        deepest = explanation.hierarchy.max_depth if explanation.hierarchy else 0
-        return [explanation.winner(min(scene.state.view.depth, deepest))]
+        return [explanation.winner(scene.winner_depth(explanation))]
     if not scene.target or not scene.contrast:
         raise ExportError("figure 1 needs a target A and a contrast B")
     a, b = scene.target, scene.contrast

@@ -4,8 +4,8 @@ import math
 from typing import Literal, NamedTuple
 
 from calm_gui.core.threshold import ThresholdKind
-from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
+from calm_gui.session.limits import Limits
 from calm_gui.session.pane import Pane, default_panes
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "View",
 ]
 
-ScaleMode = Literal["fit", "shared", "locked"]
+ScaleMode = Literal["fit", "shared"]
 
 
 class Selection(NamedTuple):
@@ -52,16 +52,21 @@ class View(NamedTuple):
     opacity : float
     overlay : bool
         Whether maps are drawn over the picture.
-    scale_mode : {"shared", "fit", "locked"}
-    locked : tuple of (quantity, Scale)
-        The scales of the locked mode.
+    scale_mode : {"shared", "fit"}
+        One scale for all maps of a quantity, or one for each map.
+    limits : tuple of Limits
+        Ends of shared scales that were set; of a quantity without, the scale fits the maps.
     spacing : {"linear", "log"}
     relative : bool
         Values relative to uniform instead of probability per cell.
+    ranks : bool
+        The share of cells below, in percent, instead of values: what maps of different quantities can share.
     threshold : Threshold
     mask, contour, boxes, native, ground_truth : bool
-    depth : int
-        Of the winner map.
+    regions, linked : bool
+        Whether regions are drawn, and whether the cursor's cross-hair is shown in all panes.
+    depth : int or None
+        Of the winner map; None takes the first that divides the picture.
     zoom : float
         1 fits the picture into the pane; less, as far as one pixel to one, for pictures smaller than it.
     centre : (float, float)
@@ -73,16 +78,19 @@ class View(NamedTuple):
     opacity: float = 0.6
     overlay: bool = True
     scale_mode: ScaleMode = "shared"
-    locked: tuple[tuple[str, Scale], ...] = ()
+    limits: tuple[Limits, ...] = ()
     spacing: Literal["linear", "log"] = "linear"
     relative: bool = False
+    ranks: bool = False
     threshold: Threshold = Threshold()
     mask: bool = False
     contour: bool = True
     boxes: bool = False
     native: bool = False
     ground_truth: bool = True
-    depth: int = 6
+    regions: bool = True
+    linked: bool = True
+    depth: int | None = None
     zoom: float = 1.0
     centre: tuple[float, float] = (0.5, 0.5)
 
@@ -141,6 +149,8 @@ class State(NamedTuple):
     regions : tuple of RegionShape
     named_sets : tuple of Expression
         Sets that the user keeps, each with a name.
+    truth_table : str or None
+        Path of the table of ground truth.
     """
 
     selection: Selection
@@ -151,6 +161,7 @@ class State(NamedTuple):
     view: View = View()
     regions: tuple[RegionShape, ...] = ()
     named_sets: tuple[Expression, ...] = ()
+    truth_table: str | None = None
 
     @property
     def picture(self) -> str | None:

@@ -1,8 +1,10 @@
 """Ground truth: classes from folder names or a table, boxes from a table."""
 
 import csv
+import hashlib
 import io
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
 from calm_gui.model.files import read_bounded
 
-__all__ = ["GroundTruth", "class_of_folder", "read_truth"]
+__all__ = ["GroundTruth", "boxes_outside", "class_of_folder", "read_truth"]
 
 _MAX_BYTES = 200_000_000
 
@@ -43,6 +45,15 @@ class GroundTruth:
             return ()
         return next((self.boxes[key] for key in path_names(picture) if key in self.boxes), ())
 
+    @property
+    def digest(self) -> str:
+        """A hash of all that is known; empty where nothing is."""
+        if not self.classes and not self.boxes:
+            return ""
+        boxes = {key: [[b.x0, b.y0, b.x1, b.y1] for b in several] for key, several in self.boxes.items()}
+        known = json.dumps([dict(self.classes), boxes], sort_keys=True)
+        return hashlib.sha256(known.encode()).hexdigest()
+
     def covers_each(self, pictures: Sequence[str]) -> bool:
         """Whether something is known of every one of some pictures, and no name of the table stands for several."""
         named = {**self.classes, **self.boxes}
@@ -60,6 +71,12 @@ class GroundTruth:
         if known or not pictures or not named:
             return said
         return f"{said}: it names {next(iter(named))}, for example, and the first of these is {Path(pictures[0]).name}"
+
+
+def boxes_outside(boxes: Iterable[Box], size: tuple[int, int]) -> tuple[Box, ...]:
+    """Boxes of which nothing lies in a picture of this width and height."""
+    width, height = size
+    return tuple(box for box in boxes if box.x1 <= 0 or box.y1 <= 0 or box.x0 >= width or box.y0 >= height)
 
 
 def class_of_folder(picture: str, classes: ClassTable) -> int | None:

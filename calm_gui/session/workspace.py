@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from calm_gui.core.classes import ClassTable
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, ClassLookupError
@@ -15,7 +16,7 @@ from calm_gui.session.actions.choosing import Choosing
 from calm_gui.session.actions.marking import Marking
 from calm_gui.session.cache import ExplanationCache
 from calm_gui.session.compute import Compute, LoadCheckpoint, wanted_pairs
-from calm_gui.session.expression import Expression, class_key, evaluate
+from calm_gui.session.expression import Expression, class_key, evaluate, with_sets
 from calm_gui.session.jobs import Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.picture_files import file_key, pictures_in
@@ -23,6 +24,9 @@ from calm_gui.session.scene import Scene
 from calm_gui.session.state import Selection, State
 from calm_gui.session.store import Store
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
+
+if TYPE_CHECKING:
+    from calm_gui.session.persistence import SavedSession
 
 __all__ = ["Workspace"]
 
@@ -55,6 +59,7 @@ class Workspace(Choosing, Arranging, Marking):
         self.cache = ExplanationCache()
         self.compute = Compute(runner, load, device, self.cache, self)
         self.truth = GroundTruth()
+        self._truth_for: tuple[str | None, ClassTable | None] = (None, None)
         self._doing = ""
         self._scene: Scene | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -106,6 +111,7 @@ class Workspace(Choosing, Arranging, Marking):
     def changed(self) -> None:
         """Show anew, since something was computed or has failed."""
         self._scene = None
+        self._follow_truth()
         if not self.busy:
             self._doing = ""
         for listener in self._listeners:
@@ -208,15 +214,19 @@ class Workspace(Choosing, Arranging, Marking):
         shown = tuple(f"{content.title} · {content.subtitle}" for content in self.scene.panes)
         save_session(path, self.state, shown, sentence(self.scene))
 
-    def open_session(self, path: str | Path) -> None:
-        """Open what a session file says; a file that can't be used leaves everything as it was."""
+    def open_session(self, path: str | Path) -> "SavedSession | None":
+        """Open what a session file says; what was opened.
+
+        A file that can't be used leaves everything as it was. The user's named sets stay; those of the session are
+        added to them, under another name where the user has another set of that name.
+        """
         from calm_gui.session.persistence import load_session
 
         try:
             saved = load_session(path)
         except CalmError as error:
             self.complain(str(error))
-            return
+            return None
         checkpoint = saved.state.selection.checkpoint
         if saved.missing:
             names = ", ".join(Path(name).name for name in saved.missing[:3])
@@ -225,12 +235,14 @@ class Workspace(Choosing, Arranging, Marking):
         if not Path(checkpoint).exists() and checkpoint not in self.compute.infos:
             was = "; ".join((*saved.shown, saved.sentence))
             self.complain(f"the session's checkpoint {checkpoint} isn't here. When it was saved it showed: {was}")
-            return
+            return None
         if checkpoint not in self.compute.infos:
             self.compute.read_info(checkpoint)
         self.compute.forget_failures()
-        self.store.reset(saved.state)
+        named_sets = with_sets(self.state.named_sets, saved.state.named_sets)
+        self.store.reset(saved.state._replace(named_sets=named_sets))
         self.compute.run()
+        return saved
 
     def _translated(self, checkpoint: str) -> Selection:
         """The selection in another checkpoint's classes; terms that it lacks fall back to the first guess."""
@@ -272,18 +284,36 @@ class Workspace(Choosing, Arranging, Marking):
     # Ground truth, hierarchy, device
 
     def load_truth(self, path: str | Path) -> None:
-        """Take classes and boxes of pictures from a table."""
+        """Take classes and boxes of pictures from a table; one that can't be used leaves the one at hand."""
         info = self.compute.infos.get(self.state.selection.checkpoint)
-        if info is None:
+        key = file_key(path)
+        if info is not None:
+            try:
+                self.truth = read_truth(key, info.classes)
+            except CalmError as error:
+                self.complain(str(error))
+                return
+            self._truth_for = key, info.classes
+        self.complain("")
+        self.store.update(undoable=False, truth_table=key)
+        self.changed()
+        self.say(self.truth.coverage(self.state.pictures) if info else f"{Path(path).name} waits for the checkpoint")
+
+    def _follow_truth(self) -> None:
+        """Read the table of ground truth for classes that it was not read for: of a checkpoint or a session."""
+        info = self.compute.infos.get(self.state.selection.checkpoint)
+        wanted = self.state.truth_table, info.classes if info else None
+        if info is None or (wanted[0] == self._truth_for[0] and wanted[1] is self._truth_for[1]):
+            return
+        read_before, self._truth_for = self._truth_for[0], wanted
+        if wanted[0] is None:
+            self.truth = GroundTruth() if read_before is not None else self.truth
             return
         try:
-            self.truth = read_truth(path, info.classes)
+            self.truth = read_truth(wanted[0], info.classes)
         except CalmError as error:
+            self.truth = GroundTruth()
             self.complain(str(error))
-        else:
-            self.complain("")
-            self.changed()
-            self.say(self.truth.coverage(self.state.pictures))
 
     def true_class(self, picture: str) -> int | None:
         """The class that a picture shows, from the table or its folder's name; None if it isn't known."""

@@ -7,14 +7,15 @@ import json
 import sys
 import time
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import calm_gui
 from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME
+from calm_gui.qt.classes.row_painter import letter_areas, name_area
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
 
@@ -40,8 +41,8 @@ def find(view, key: str) -> QModelIndex:
     raise SystemExit(f"{key} isn't in the tree")
 
 
-def click_node(window, text: str, key: str, modifier=Qt.KeyboardModifier.NoModifier) -> None:
-    field, tree = window.classes.search, window.classes.tree
+def click_node(window, text: str, key: str, offer_b: bool = False) -> None:
+    field, tree = window.panel("classes").search, window.panel("classes").tree
     field.clear()
     QTest.keyClicks(field, text)
     pause(0.2)
@@ -50,7 +51,13 @@ def click_node(window, text: str, key: str, modifier=Qt.KeyboardModifier.NoModif
     pause(0.05)
     rect = tree.visualRect(index.siblingAtColumn(NAME))
     assert index.data(KEY_ROLE) == key
-    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, modifier, QPoint(rect.right() - 4, rect.center().y()))
+    QTest.mouseClick(
+        tree.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=name_area(rect).center()
+        if not offer_b
+        else letter_areas(tree.header().sectionSize(NAME), rect)["B"].center(),
+    )
     pause(0.05)
 
 
@@ -64,7 +71,7 @@ def main(picture: str, out: str) -> None:
     window.workspace.open_pictures([picture])
     wait_until(lambda: not window.workspace.busy)
     click_node(window, "canine", "n02083346")
-    click_node(window, "tabby", "n02123045", Qt.KeyboardModifier.AltModifier)
+    click_node(window, "tabby", "n02123045", offer_b=True)
     scene = window.hub.scene
     counterfactual = next(c for c in scene.panes if c.pane.shows.key == "counterfactual")
     dialog = ExportDialog(window.hub, Settings(None), window)

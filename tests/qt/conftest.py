@@ -8,9 +8,9 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.truth import GroundTruth
 
 Settle = Callable[[], None]
@@ -62,8 +62,8 @@ def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     workspace.truth = GroundTruth()
     workspace.changed()
     shared_window.messages.hide()
-    shared_window.classes.search.clear()
-    shared_window.classes.apply_search()
+    shared_window.panel("classes").search.clear()
+    shared_window.panel("classes").apply_search()
     workspace.open_pictures([sample_pictures()[0]])
     settle()
     return shared_window

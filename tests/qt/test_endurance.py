@@ -16,9 +16,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import sample_pictures
-from calm_gui.qt.hierarchy_model import PROBABILITY
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.classes.hierarchy_model import PROBABILITY
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
@@ -65,12 +65,12 @@ def cpu_seconds(action: Callable[[], object]) -> float:
 
 
 def actions(window: MainWindow) -> dict[str, Callable[[], object]]:
-    workspace, tree = window.workspace, window.classes.tree
+    workspace, tree = window.workspace, window.panel("classes").tree
 
     def search(text: str) -> Callable[[], object]:
         def act() -> None:
-            window.classes.search.setText(text)
-            window.classes.apply_search()
+            window.panel("classes").search.setText(text)
+            window.panel("classes").apply_search()
 
         return act
 
@@ -88,7 +88,7 @@ def actions(window: MainWindow) -> dict[str, Callable[[], object]]:
         "all readings": lambda: workspace.set_panes(LAYOUTS["Figure 3: all readings"](workspace)),
         "threshold": lambda: workspace.update_view(threshold=Threshold("mass", 0.8), mask=True, boxes=True),
         "logarithmic": lambda: workspace.update_view(spacing="log"),
-        "zoom": lambda: window.zoom(2.0),
+        "zoom": lambda: window.pane_actions.zoom(2.0),
         "region": lambda: workspace.add_region("box", ((10, 10), (200, 200))),
         "undo": workspace.store.undo,
         "redo": workspace.store.redo,
@@ -101,7 +101,7 @@ def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
     for _ in range(4):
         rounds.append({name: cpu_seconds(action) for name, action in actions(window).items()})
         window.workspace.store.undo()
-    window.classes.tree.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    window.panel("classes").tree.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     # The first time fills caches of colours, fonts and texts. Of the others the least: what runs beside us only adds.
     assert max(rounds[0].values()) < 2 * MOST_BLOCKED, rounds[0]
     blocked = {name: min(one[name] for one in rounds[1:]) for name in rounds[0]}

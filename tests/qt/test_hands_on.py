@@ -1,6 +1,6 @@
 """What the hands do: drawing beyond the edge, paging, searching, filtering, zooming out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import current_thread
 
@@ -17,21 +17,22 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.model import wordnet
+from calm_gui.qt.classes.hierarchy_model import HierarchyModel
+from calm_gui.qt.classes.predicted_view import PredictedModel
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import HierarchyModel
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.map_canvas import MapCanvas
 from calm_gui.qt.matching_dialog import MatchingDialog
-from calm_gui.qt.predicted_view import PredictedModel
+from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import RegionShape
 
 
 @pytest.fixture
-def draw(window: MainWindow) -> Callable[..., RegionShape | None]:
-    """Drag with a tool over points of the only pane; the region that comes of it."""
+def draw(window: MainWindow) -> Iterator[Callable[..., RegionShape | None]]:
+    """Drag with a tool over points of the only pane, which is wider than its picture; the region that comes of it."""
+    window.resize(1280, 640)
     window.workspace.set_panes([Pane.of("attribution")])
     QApplication.processEvents()
 
@@ -46,7 +47,8 @@ def draw(window: MainWindow) -> Callable[..., RegionShape | None]:
         regions = window.workspace.state.regions
         return regions[-1] if regions else None
 
-    return drag
+    yield drag
+    window.resize(1280, 820)
 
 
 def edges(canvas: MapCanvas) -> tuple[QPoint, QPoint]:
@@ -117,21 +119,22 @@ def test_page_keys_page_where_the_keyboard_is(window: MainWindow, settle: Callab
     window.workspace.open_pictures(sample_pictures()[:3])
     settle()
     window.activateWindow()
-    tree = window.classes.tree
+    tree = window.panel("classes").tree
     tree.expandAll()
     tree.setCurrentIndex(tree.model().index(0, 0))
     tree.setFocus()
     QTest.keyClick(tree, Qt.Key.Key_PageDown)
     assert window.workspace.state.current == 0
+    window.docks.open("pictures")
     assert tree.visualRect(tree.currentIndex()).bottom() > tree.viewport().height() / 2
-    films = window.film.list
+    films = window.panel("pictures").list
     films.setFocus()
     QTest.keyClick(films, Qt.Key.Key_PageDown)
     assert window.workspace.state.current == 1
-    window.film.list.setRowHidden(0, True)
+    window.panel("pictures").list.setRowHidden(0, True)
     QTest.keyClick(films, Qt.Key.Key_PageUp)
     assert window.workspace.state.current == 1
-    window.film.list.setRowHidden(0, False)
+    window.panel("pictures").list.setRowHidden(0, False)
     QTest.keyClick(films, Qt.Key.Key_PageUp)
     assert window.workspace.state.current == 0
 
@@ -161,7 +164,7 @@ def test_digits_are_an_index_a_word_of_a_name_or_four_of_a_wnid() -> None:
 def test_a_search_for_blanks_shows_everything(window: MainWindow) -> None:
     view = PredictedModel()
     scene = window.hub.scene
-    view.show(scene.classes, scene.class_probabilities, scene.target, "   ")
+    view.show(scene.classes, scene.class_probabilities, scene.target, scene.contrast, "   ")
     assert view.rowCount() == len(scene.classes)
     assert fold_text(" a  B\t_c ") == "a b c" and not scene.classes.find("   ")
 
@@ -254,7 +257,8 @@ def test_next_and_previous_go_over_the_pictures_that_the_filter_shows(
     (tmp_path / "2 cat.png").write_bytes(b"no picture")
     window.workspace.open_pictures([tmp_path])
     settle()
-    film, workspace = window.film, window.workspace
+    window.docks.open("pictures")
+    film, workspace = window.panel("pictures"), window.workspace
     film.filter.setText("cat")
     assert film.found.text() == "3 of 5 pictures" and film.found.isVisible()
     window.actions_by_name["next"].trigger()
@@ -324,13 +328,12 @@ def test_undo_past_a_hierarchy_falls_back_where_it_named_a_group(own_window: Mai
 
 
 def test_tab_goes_from_the_hierarchy_strip_to_the_film_strip_and_on(own_window: MainWindow, qtbot: QtBot) -> None:
-    own_window.workspace.open_pictures(sample_pictures()[:1])
     own_window.workspace.open_pictures(sample_pictures()[:2])
-    order, widget = [], own_window.strip.row
+    order, widget = [], own_window.panel("ladder").row
     for _ in range(60):
         order.append(widget)
         widget = widget.nextInFocusChain()
         while not (widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisibleTo(own_window)):
             widget = widget.nextInFocusChain()
-    film = own_window.film
-    assert order[1:4] == [film.list, film.filter, own_window.side]
+    film = own_window.panel("pictures")
+    assert order.index(film.filter) < order.index(film.list)

@@ -1,19 +1,19 @@
-"""The WordNet tree: ticks, folding, search, sort, mouse and keys."""
+"""The hierarchy as a tree: marks, folding, search, sort, mouse and keys."""
 
 from time import perf_counter
 
 import pytest
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.qt.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
-from calm_gui.qt.hierarchy_view import HierarchyView
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.row_painter import name_area, tick_box
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, PROBABILITY_ROLE, SIZE, HierarchyModel
+from calm_gui.qt.classes.hierarchy_view import HierarchyView
+from calm_gui.qt.classes.row_painter import letter_areas, mark_area, name_area
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from tests.qt.painted import Painted
 
@@ -41,7 +41,7 @@ def click(view: HierarchyView, key: str, modifier: Qt.KeyboardModifier = Qt.Keyb
     index = view.nodes.places(key)[0]
     view.scrollTo(index)
     rect = view.visualRect(index.siblingAtColumn(NAME))
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifier, QPoint(rect.right() - 2, rect.center().y()))
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifier, name_area(rect).center())
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_model_obeys_qt(qtbot: QtBot, hierarchy: Hierarchy, folded: bool) -> Non
     model = HierarchyModel()
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning)
     model.set_hierarchy(hierarchy, folded)
-    model.show(dict.fromkeys(hierarchy, 0.5), ClassSet([151]))
+    model.show(dict.fromkeys(hierarchy, 0.5), ClassSet([151]), ClassSet([281]))
     model.sort(SIZE, Qt.SortOrder.DescendingOrder)
     assert model.search("dog") > 50
     assert model.search("") == 0
@@ -89,10 +89,10 @@ def test_folding_hides_repeated_class_sets_and_loses_none(hierarchy: Hierarchy) 
     assert all(model.places(key) for key in hierarchy)
 
 
-def test_ticks_are_derived_from_the_set(window: MainWindow, hierarchy: Hierarchy) -> None:
+def test_marks_are_derived_from_the_set(window: MainWindow, hierarchy: Hierarchy) -> None:
     window.workspace.toggle(DOG)
     target = window.hub.scene.target
-    model = window.classes.tree.nodes
+    model = window.panel("classes").tree.nodes
     for index in everything(model):
         node = hierarchy[index.data(KEY_ROLE)]
         common = node.classes & target
@@ -142,24 +142,32 @@ def test_unticking_takes_all_of_a_node_whatever_else_holds_it(window: MainWindow
 def test_probabilities_are_those_of_the_class_sets(window: MainWindow, hierarchy: Hierarchy) -> None:
     p = window.hub.scene.class_probabilities
     assert p is not None
-    for index in everything(window.classes.tree.nodes)[:400]:
+    for index in everything(window.panel("classes").tree.nodes)[:400]:
         node = hierarchy[index.data(KEY_ROLE)]
         assert index.data(PROBABILITY_ROLE) == pytest.approx(p[node.classes.indices].sum(), rel=1e-9)
 
 
-def test_click_ctrl_click_alt_click(window: MainWindow, hierarchy: Hierarchy) -> None:
-    tree = window.classes.tree
+def test_click_ctrl_click_and_the_b_that_a_row_offers(window: MainWindow, hierarchy: Hierarchy) -> None:
+    tree = window.panel("classes").tree
     tree.reveal(AFGHAN)
     click(tree, CANINE)
     assert window.hub.scene.target == hierarchy[CANINE].classes
     click(tree, DOG, Qt.KeyboardModifier.ControlModifier)
     assert window.hub.scene.target == hierarchy[CANINE].classes - hierarchy[DOG].classes
-    click(tree, DOG, Qt.KeyboardModifier.AltModifier)
+    (index,) = tree.nodes.places(DOG)[:1]
+    row = tree.visualRect(index)
+    offered = letter_areas(tree.header().sectionSize(NAME), row)
+    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=offered["B"].center())
     assert window.hub.scene.contrast == hierarchy[DOG].classes
+    assert tree.nodes.row(index).mark.letter == "B"
+    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=offered["A"].center())
+    assert window.hub.scene.target == hierarchy[DOG].classes
+    QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=mark_area(row).center())
+    assert not window.hub.scene.target & hierarchy[DOG].classes
 
 
-def test_keys_choose_and_tick(window: MainWindow, hierarchy: Hierarchy) -> None:
-    tree = window.classes.tree
+def test_keys_choose_and_add(window: MainWindow, hierarchy: Hierarchy) -> None:
+    tree = window.panel("classes").tree
     tree.reveal(CANINE)
     QTest.keyClick(tree, Qt.Key.Key_Return)
     assert window.hub.scene.target == hierarchy[CANINE].classes
@@ -220,7 +228,7 @@ def test_search_for_nothing_known_shows_nothing(hierarchy: Hierarchy) -> None:
     [(NAME, Qt.ItemDataRole.DisplayRole), (SIZE, Qt.ItemDataRole.DisplayRole), (PROBABILITY, PROBABILITY_ROLE)],
 )
 def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, column: int, role: int) -> None:
-    tree = window.classes.tree
+    tree = window.panel("classes").tree
     tree.reveal(AFGHAN)
     tree.sortByColumn(column, Qt.SortOrder.DescendingOrder)
     assert tree.currentIndex().data(KEY_ROLE) == AFGHAN
@@ -233,7 +241,7 @@ def test_sorting_orders_siblings_and_keeps_what_is_open(window: MainWindow, colu
 
 
 def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(window: MainWindow) -> None:
-    view = window.classes.tree
+    view = window.panel("classes").tree
     QTest.mouseMove(window.ledger)
     view.reveal(AFGHAN)
     current = view.currentIndex()
@@ -259,8 +267,8 @@ def test_the_current_row_and_the_one_under_the_mouse_have_grounds_of_their_own(w
 
 
 def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -> None:
-    view = window.classes.predicted
-    window.classes.tabs.setCurrentWidget(view)
+    view = window.panel("classes").predicted
+    window.panel("classes").show_page(view)
     QTest.mouseMove(window.ledger)
     QTest.qWait(50)
 
@@ -273,12 +281,13 @@ def test_the_list_of_classes_shows_the_row_under_the_mouse(window: MainWindow) -
     assert ground(5) != plain == ground(6)
     QTest.mouseMove(window.ledger)
     assert ground(5) == plain
-    window.classes.tabs.setCurrentWidget(window.classes.tree)
+    window.panel("classes").show_page(window.panel("classes").tree)
 
 
 def test_the_narrowest_window_shows_names_of_deep_rows_and_whole_numbers(window: MainWindow) -> None:
-    view = window.classes.tree
-    window.resize(740, 560)
+    view = window.panel("classes").tree
+    window.resize(760, 520)
+    window.docks.open("classes")
     view.reveal(AFGHAN)
     QApplication.processEvents()
     try:
@@ -290,40 +299,37 @@ def test_the_narrowest_window_shows_names_of_deep_rows_and_whole_numbers(window:
         assert view.fontMetrics().horizontalAdvance(heading) + 8 <= room
     finally:
         window.resize(1280, 820)
-    QApplication.processEvents()
-    assert view.nodes.headerData(PROBABILITY, Qt.Orientation.Horizontal) == "p(node|x)"
 
 
 def test_nothing_of_a_name_is_painted_beside_its_column(window: MainWindow) -> None:
-    view = window.classes.tree
+    view = window.panel("classes").tree
     view.set_folded(False)
     view.reveal("n02095889")  # Sealyham terrier, eighteen steps below the root
-    window.resize(740, 700)
-    size, widest = view.header().sectionSize(SIZE), view.header().sectionSize(NAME) - 60
-    view.header().resizeSection(SIZE, size + widest)
+    room, widest = view.header().sectionSize(PROBABILITY), view.header().sectionSize(NAME) - 60
+    view.header().resizeSection(PROBABILITY, room + widest)
     QTest.qWait(50)
     index = view.currentIndex()
-    name, number = view.visualRect(index), view.visualRect(index.siblingAtColumn(SIZE))
+    name, number = view.visualRect(index), view.visualRect(index.siblingAtColumn(PROBABILITY))
     assert name.width() <= 0
     image = view.viewport().grab().toImage()
-    row = {image.pixelColor(x, number.center().y() - 6).name() for x in range(number.left() - 20, number.right())}
-    assert len(row) == 1  # above the number, a tick box's frame would be seen
-    view.header().resizeSection(SIZE, size)
-    window.resize(1280, 820)
+    row = {image.pixelColor(x, number.center().y() - 6).name() for x in range(number.left() - 20, number.left())}
+    assert len(row) == 1
+    view.header().resizeSection(PROBABILITY, room)
     view.set_folded(True)
 
 
-def test_only_rows_whose_tick_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
-    view = window.classes.predicted
-    window.classes.tabs.setCurrentWidget(view)
+def test_only_rows_whose_mark_changes_are_painted_in_the_list_of_classes(window: MainWindow) -> None:
+    view = window.panel("classes").predicted
+    window.panel("classes").show_page(view)
     first, other, second = (view.model().index(row, NAME) for row in range(3))
+    window.workspace.set_contrast(Expression.of("@rest"))
     window.workspace.set_target(Expression.of(first.data(KEY_ROLE)))
     QTest.qWait(50)  # the list, which has just come into sight, is painted whole
     painted = Painted(view.viewport())
     window.workspace.set_target(Expression.of(second.data(KEY_ROLE)))
     QApplication.processEvents()
-    seen = [painted.region.contains(tick_box(view.visualRect(index))) for index in (first, other, second)]
+    seen = [painted.region.contains(mark_area(view.visualRect(index)).center()) for index in (first, other, second)]
     assert seen == [True, False, True]
-    ticks = [index.data(Qt.ItemDataRole.CheckStateRole) for index in (first, second)]
-    assert ticks == [Qt.CheckState.Unchecked, Qt.CheckState.Checked]
-    window.classes.tabs.setCurrentWidget(window.classes.tree)
+    marks = [index.data(Qt.ItemDataRole.CheckStateRole) for index in (first, second)]
+    assert marks == [Qt.CheckState.Unchecked, Qt.CheckState.Checked]
+    window.panel("classes").show_page(window.panel("classes").tree)

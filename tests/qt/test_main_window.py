@@ -16,12 +16,13 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
 from calm_gui.qt.about import about_html
 from calm_gui.qt.app import build_window
-from calm_gui.qt.cursor_line import cursor_text
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.cursor_line import cursor_text
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.render.notation import Notation
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
@@ -110,7 +111,8 @@ def test_cursor_line_names_pixel_cell_value_and_classes(window: MainWindow) -> N
     row, column = scene.explanation.geometry.cell_at(150.0, 140.0)
     assert f"cell ({row}, {column})" in text
     assert "x 150, y 140" in text
-    assert f"{scene.active.shown.values[row, column]:.2e}" in text
+    here = scene.active.shown.values[row, column]
+    assert f"Attribution {Notation.of(scene.active.scale).whole(here)} per cell" in text
     assert scene.classes[int(scene.explanation.joint[:, row, column].argmax())].name in text
 
 
@@ -292,17 +294,18 @@ def test_dropped_files_open(window: MainWindow, settle: object) -> None:
     )
     settle()
     assert window.workspace.state.picture == str(sample_pictures()[1])
-    assert window.film.list.count() == 2
+    assert window.panel("pictures").list.count() == 2
 
 
 def test_search_field_filters_both_views(window: MainWindow) -> None:
-    QTest.keyClicks(window.classes.search, "crane")
-    window.classes.apply_search()
+    QTest.keyClicks(window.panel("classes").search, "crane")
+    window.panel("classes").apply_search()
     names = [
-        window.classes.predicted.classes.index(r, 0).data() for r in range(window.classes.predicted.classes.rowCount())
+        window.panel("classes").predicted.classes.index(r, 0).data()
+        for r in range(window.panel("classes").predicted.classes.rowCount())
     ]
     assert names.count("crane") == 2
-    assert window.classes.tree.nodes.rowCount() == 1
+    assert window.panel("classes").tree.nodes.rowCount() == 1
 
 
 @pytest.mark.parametrize("what", ["panes", "single", "pair", "figure 1", "winner", "strip", "regions"])

@@ -6,16 +6,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog, QLabel
+from PySide6.QtWidgets import QApplication, QInputDialog
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.colour_bar import ColourBar
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
-from calm_gui.qt.pane_grid import titles_of_panes
-from calm_gui.qt.pane_header import PaneHeader
+from calm_gui.qt.panes.colour_bar import ColourBar
+from calm_gui.qt.panes.pane_header import HeaderTexts, PaneHeader
 from calm_gui.qt.region_panel import RegionPanel
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import number_text
 from calm_gui.render.scale import Scale
 from calm_gui.session.expression import Expression
@@ -23,66 +22,44 @@ from calm_gui.session.pane import Pane, shows_from_text
 from calm_gui.session.state import Threshold
 
 HEADERS = [
-    (("Winner at depth 9",), ("some overlap · 23 groups", "23 groups", "23 groups")),
-    (
-        ("Counterfactual — Afghan hound − Saluki", "Afghan hound − Saluki", "Counterfactual"),
-        ("p(A,z|x) − p(B,z|x) · sum -0.200 = p(A|x) − p(B|x)", "sum -0.200 = p(A|x) − p(B|x)", "sum -0.200"),
-    ),
-    (
-        ("Conditional — dog", "Conditional"),
-        ("p(A|x,z) · weighted by p(z|x) 0.357 = p(A|x)", "weighted by p(z|x) 0.357"),
-    ),
-    (("Attribution — beagle", "beagle"), ("p(A,z|x) · sum 0.357", "sum 0.357")),
-    (("Gradient — dog",), ("between its extremes · no probability", "no probability")),
+    HeaderTexts("Winner", "", "at depth 9", "23 groups"),
+    HeaderTexts("A − B", "", "Afghan hound − Saluki", "−0.200", False, True),
+    HeaderTexts("Conditional", "A", "dog · 118 classes", "0.357"),
+    HeaderTexts("Attribution", "A", "beagle", "0.357", True, True),
+    HeaderTexts("Gradient", "", "", ""),
 ]
 
 
-@pytest.mark.parametrize(("titles", "subtitles"), HEADERS)
-def test_a_number_is_whole_or_absent_and_the_title_stays(
-    qapp: object, qtbot: QtBot, titles: tuple[str, ...], subtitles: tuple[str, ...]
+@pytest.mark.parametrize("texts", HEADERS)
+def test_a_number_is_whole_or_absent_and_what_tells_a_pane_apart_stays(
+    qapp: object, qtbot: QtBot, texts: HeaderTexts
 ) -> None:
     header = PaneHeader()
     qtbot.addWidget(header)
-    header.show_texts(titles, subtitles, True, "")
+    header.show_texts(texts, "")
     font = QFont(header.font())
     font.setBold(True)
     plain, bold = QFontMetrics(header.font()), QFontMetrics(font)
     for width in range(30, 500):
-        title, number = header.fitting(width)
-        assert number in (*subtitles, "")
-        left = width - plain.horizontalAdvance(number)
-        assert bold.horizontalAdvance(title) <= left
-        assert title in titles or not number or left >= min(bold.horizontalAdvance(titles[-1]), 0.4 * width, 36)
-        if width > 45:
-            assert title.rstrip("…")[:3] in {t[:3] for t in titles}
-    assert header.fitting(900) == (titles[0], subtitles[0])
+        label, name, number = header.fitting(width)
+        assert number in (texts.number, "")
+        drawn = bold.horizontalAdvance(label) + plain.horizontalAdvance(name) + plain.horizontalAdvance(number)
+        assert drawn <= max(width, 30)
+        if width > 60:
+            telling = name if texts.alike else label
+            assert telling.rstrip("…")[:2] == (texts.name if texts.alike else texts.label)[:2]
+    assert header.fitting(900) == (texts.label, texts.name, texts.number)
 
 
-def test_a_header_without_room_for_its_number_draws_the_title_alone(qapp: object, qtbot: QtBot) -> None:
-    titles, subtitles = HEADERS[0]
+def test_a_header_without_room_for_its_number_draws_the_label_alone(qapp: object, qtbot: QtBot) -> None:
     pictures = []
-    for texts in (subtitles, ("",)):
+    for number in (HEADERS[0].number, ""):
         header = PaneHeader()
         qtbot.addWidget(header)
-        header.resize(80, 22)
-        header.show_texts(titles, texts, True, "")
+        header.resize(70, 22)
+        header.show_texts(HEADERS[0]._replace(number=number), "")
         pictures.append(header.grab().toImage())
     assert pictures[0] == pictures[1]
-
-
-def test_a_shorter_title_tells_a_pane_from_the_others() -> None:
-    def shorter(*titles: str) -> list[tuple[str, ...]]:
-        return [choice[1:] for choice in titles_of_panes(titles)]
-
-    assert shorter("Attribution — dog", "Gradient — dog") == [("Attribution",), ("Gradient",)]
-    assert shorter("Attribution — dog", "Attribution — cat") == [("dog",), ("cat",)]
-    assert shorter("Attribution — dog", "Conditional — cat", "Saliency") == [
-        ("dog", "Attribution"),
-        ("cat", "Conditional"),
-        (),
-    ]
-    assert shorter("Attribution — dog", "Attribution — cat", "Conditional — dog") == [(), ("cat",), ("Conditional",)]
-    assert shorter("Saliency", "Saliency") == [(), ()]
 
 
 def test_panes_of_other_methods_name_the_method(window: MainWindow, settle: Callable[[], None]) -> None:
@@ -101,25 +78,25 @@ def test_titles_of_six_panes_in_a_small_window_tell_them_apart(own_window: MainW
     own_window.workspace.set_panes(LAYOUTS["Figure 3: all readings"](own_window.workspace))
     qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
     QApplication.processEvents()
-    mark = 17
-    titles = [pane.header.fitting(pane.header.width() - mark)[0] for pane in own_window.panes.panes]
-    assert len(set(titles)) == 6 and all(len(title.rstrip("…")) >= 3 for title in titles)
+    titles = [pane.header.fitting(pane.header.width() - 9)[:2] for pane in own_window.panes.panes]
+    assert len(set(titles)) == 6 and all(len("".join(title).rstrip("…")) >= 3 for title in titles)
 
 
 def test_the_view_panel_fits_its_tab_however_the_threshold_is_told(window: MainWindow) -> None:
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
     for reading in ("attribution", "counterfactual", "winner", "saliency"):
         window.workspace.change_pane(0, shows=shows_from_text(reading))
         for kind in ("none", "mass", "min-max", "value"):
             for relative in (False, True):
                 window.workspace.update_view(threshold=Threshold(kind, 0.004), relative=relative)  # type: ignore[arg-type]
                 QApplication.processEvents()
-                assert window.view.widget().minimumSizeHint().width() <= 150
-                assert window.view.widget().width() == window.view.viewport().width()
+                page = window.panel("view").scroller
+                assert page.widget().width() == page.viewport().width() >= page.widget().minimumSizeHint().width()
 
 
 def test_a_threshold_by_value_is_told_and_taken_in_the_unit_of_the_colour_bar(window: MainWindow) -> None:
-    level, workspace = window.view.level, window.workspace
+    window.docks.open("view")
+    level, workspace = window.panel("view").level, window.workspace
     workspace.update_view(threshold=Threshold("value", 0.00788), relative=False)
     assert level.value() == pytest.approx(0.00788) and level.suffix() == " per cell"
     workspace.update_view(relative=True)
@@ -135,34 +112,36 @@ def test_a_threshold_by_value_is_told_and_taken_in_the_unit_of_the_colour_bar(wi
 def test_no_reading_is_checked_while_a_pane_shows_another_method(
     window: MainWindow, settle: Callable[[], None]
 ) -> None:
-    view = window.view
+    question = window.question
     window.workspace.change_pane(0, shows=shows_from_text("method:gradient"))
     settle()
-    assert view.readings.checkedButton() is None
-    assert "no probability" in view.meaning.text() and not view.unit.isVisible()
+    assert not any(button.isChecked() for button in question.buttons.values())
     window.workspace.change_pane(0, shows=shows_from_text("saliency"))
-    assert view.readings.checkedButton() is view.reading_buttons["saliency"] and view.unit.isVisible()
+    assert [key for key, button in question.buttons.items() if button.isChecked()] == ["saliency"]
 
 
-def test_under_cam_the_panels_speak_of_scores(window: MainWindow, settle: Callable[[], None], qtbot: QtBot) -> None:
+def test_under_cam_the_window_speaks_of_scores(window: MainWindow, settle: Callable[[], None], qtbot: QtBot) -> None:
     window.workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
     qtbot.waitUntil(lambda: "demo-cam" in window.workspace.state.selection.checkpoint, timeout=60_000)
     settle()
     window.workspace.change_pane(0, shows=shows_from_text("saliency"))
-    assert "score" in window.view.meaning.text() and "no probability" in window.view.meaning.text()
-    assert window.view.readings.checkedButton() is window.view.reading_buttons["cam"]
-    greyed = window.view.reading_buttons["saliency"]
+    buttons = window.question.buttons
+    assert [key for key, button in buttons.items() if button.isChecked()] == ["cam"]
+    assert "score" in buttons["cam"].toolTip() and "no probability" in buttons["cam"].toolTip()
+    greyed = buttons["saliency"]
     assert not greyed.isEnabled() and "no p(y,z|x)" in greyed.toolTip()
-    assert not window.view.unit.isVisible()
+    assert "don't add up" in window.panel("ladder").row._empty
     window.workspace.add_region("box", [(10, 10), (150, 150)])
-    assert "CAM" in window.regions.numbers.text() and window.regions.table.rows.rowCount() == 0
+    panel = window.panel("regions")
+    assert "CAM" in panel.numbers.text() and panel.table.rows.rowCount() == 0
     assert sum(RegionPanel(window.hub).table.columnWidth(column) for column in (1, 2, 3)) < 160
 
 
 def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
-    groups = window.view.legend.groups
+    window.docks.open("view")
+    groups = window.panel("view").legend.groups
     QApplication.processEvents()
     first = groups.item(0)
     before = groups.grab().toImage()
@@ -177,11 +156,11 @@ def test_the_legend_shows_each_mass_and_elides_names(window: MainWindow) -> None
     assert before.copy(at_right) == after.copy(at_right) and before.copy(rect) != after.copy(rect)
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (900, 600), (740, 560)])
+@pytest.mark.parametrize("size", [(1440, 900), (900, 600), (760, 520)])
 def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[int, int]) -> None:
-    window.side.setCurrentIndex(1)
+    window.docks.open("regions")
     window.workspace.add_region("box", [(50, 50), (200, 200)])
-    table = window.regions.table
+    table = window.panel("regions").table
     window.resize(*size)
     QApplication.processEvents()
     assert table.horizontalScrollBar().maximum() == 0 and table.columnWidth(0) >= 30
@@ -190,7 +169,7 @@ def test_the_region_table_shows_all_its_columns(window: MainWindow, size: tuple[
         needed = max(table.fontMetrics().horizontalAdvance(text) for text in texts)
         assert table.columnWidth(column) >= needed + 6
     window.resize(1280, 820)
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
 
 
 def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: QtBot) -> None:
@@ -205,22 +184,23 @@ def test_a_colour_bar_leaves_out_numbers_that_do_not_fit(qapp: object, qtbot: Qt
 
 
 def test_ctrl_c_copies_the_table_that_has_the_keyboard(window: MainWindow, qtbot: QtBot) -> None:
-    window.side.setCurrentIndex(1)
+    window.docks.open("regions")
     window.workspace.add_region("box", [(50, 50), (200, 200)])
     window.activateWindow()
-    table = window.regions.table
+    table = window.panel("regions").table
     table.setFocus()
     QGuiApplication.clipboard().setText("before")
     QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     text = QGuiApplication.clipboard().text()
     assert text.startswith("class\t") and len(text.splitlines()) == 1 + len(window.hub.scene.classes)
-    window.side.setCurrentWidget(window.view)
+    window.docks.open("view")
 
 
 def test_a_renamed_region_stays_chosen_and_names_stay_apart(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel = window.regions
+    window.docks.open("regions")
+    panel = window.panel("regions")
     for corner in (10, 40, 70):
         window.workspace.add_region("box", [(corner, corner), (corner + 90, corner + 90)])
     rename, forget = panel._buttons
@@ -237,40 +217,3 @@ def test_a_renamed_region_stays_chosen_and_names_stay_apart(
     forget.click()
     assert [shape.name for shape, _ in window.hub.scene.regions] == ["head", "region 3"]
     assert panel.regions.currentRow() == 1
-
-
-def test_panels_share_the_width_anew_until_the_user_moves_them(own_window: MainWindow) -> None:
-    own_window.resize(900, 600)
-    assert own_window.splitter.sizes()[0] <= 320
-    own_window.resize(1440, 900)
-    assert own_window.splitter.sizes()[0] >= 400
-    own_window.splitter.moveSplitter(280, 1)
-    own_window.resize(1300, 900)
-    assert abs(own_window.splitter.sizes()[0] - 280) < 12
-
-
-def test_the_smallest_window_cuts_neither_sets_nor_their_probabilities(own_window: MainWindow, qtbot: QtBot) -> None:
-    own_window.workspace.open_pictures([sample_pictures()[0]])
-    qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
-    own_window.workspace.set_contrast(Expression.of("@rest"))
-    own_window.resize(300, 300)
-    QApplication.processEvents()
-    assert own_window.width() >= 720
-    row = own_window.classes.contrast
-    caption, p = row.findChild(QLabel), row._probability
-    chip = row.chips[0]
-    assert caption.width() >= caption.sizeHint().width() and p.width() >= p.sizeHint().width()
-    left = chip.mapTo(row, chip.rect().topLeft()).x()
-    assert caption.geometry().right() < left and left + chip.width() <= p.x()
-
-
-def test_chips_say_their_role_and_follow_the_search_field(window: MainWindow) -> None:
-    window.workspace.set_target(Expression.of("n02084071"))
-    window.workspace.set_contrast(Expression.of("n02123045"))
-    seen, widget = [], window.classes.search
-    while len(seen) < 2:
-        widget = widget.nextInFocusChain()
-        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
-            seen.append(widget.accessibleName())
-    assert seen[0].startswith("target: dog") and seen[1].startswith("contrast: tabby")
-    assert all(name.endswith("Delete removes it") for name in seen)

@@ -8,17 +8,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
+from calm_gui.qt.docks import AREAS, DOCKS, Area
 from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.hierarchy_model import KEY_ROLE
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, Term
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
@@ -83,7 +85,7 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule()
         def next_pane(self) -> None:
-            window.next_pane()
+            window.pane_actions.next_pane()
 
         @rule(by=st.sampled_from((-1, 1)))
         def step(self, by: int) -> None:
@@ -114,20 +116,47 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule()
         def forget(self) -> None:
-            window.clear_regions()
+            window.pane_actions.clear_regions()
 
         @rule(width=st.integers(900, 1500), height=st.integers(600, 1000))
         def resize(self, width: int, height: int) -> None:
             window.resize(width, height)
 
+        @rule(key=st.sampled_from(tuple(DOCKS)), keep=st.booleans())
+        def toggle_dock(self, key: str, keep: bool) -> None:
+            window.docks.toggle(key, keep)
+
+        @rule(area=st.sampled_from(AREAS))
+        def fold_docks(self, area: Area) -> None:
+            window.docks.fold_area(area)
+
+        @rule(end=st.sampled_from((1, -1)), to=st.floats(-0.2, 1.2), lock=st.booleans())
+        def drag_a_limit(self, end: int, to: float, lock: bool) -> None:
+            bars = [bar for bar in window.scales.bars if bar.isVisible() and not bar.limits_only]
+            if not bars:
+                return
+            bar = bars[-1]
+            area, scale = bar._bar(), bar._axis_scale()
+            value = bar.shown.scale.high if end > 0 else bar.shown.scale.low
+            start = QPoint(int(area.center().x()), round(area.bottom() - scale.position(value) * area.height()))
+            QTest.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
+            QTest.mouseMove(bar, QPoint(start.x(), round(area.bottom() - to * area.height())))
+            QTest.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=start)
+            if lock and bar.lock.isVisible():
+                bar.lock.click()
+
+        @rule(name=st.sampled_from(("flicker", "slider", "enlarge", "pictures_alone")), on=st.booleans())
+        def compare(self, name: str, on: bool) -> None:
+            window.actions_by_name[name].setChecked(on and window.actions_by_name[name].isEnabled())
+
         @rule(factor=st.floats(0.3, 4))
         def zoom(self, factor: float) -> None:
-            window.zoom(factor)
+            window.pane_actions.zoom(factor)
 
         @rule(text=st.sampled_from(("", "dog", "crane", "zzz", "7", "n020")))
         def search(self, text: str) -> None:
-            window.classes.search.setText(text)
-            window.classes.apply_search()
+            window.panel("classes").search.setText(text)
+            window.panel("classes").apply_search()
 
         @rule()
         def undo(self) -> None:
@@ -179,17 +208,17 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
                     assert content.message or content.pane.shows.key == "picture", why
 
         @invariant()
-        def ticks_are_the_set(self) -> None:
-            scene, model = window.hub.scene, window.classes.tree.nodes
+        def marks_are_the_set(self) -> None:
+            scene, model = window.hub.scene, window.panel("classes").tree.nodes
             if scene.hierarchy is None:
                 return
             for row in range(model.rowCount()):
                 index = model.index(row, 0)
                 node = scene.hierarchy[index.data(KEY_ROLE)]
-                ticked = index.data(Qt.ItemDataRole.CheckStateRole)
+                held = index.data(Qt.ItemDataRole.CheckStateRole)
                 common = len(node.classes & scene.target)
-                assert (ticked == Qt.CheckState.Checked) == (common == len(node.classes))
-                assert (ticked == Qt.CheckState.Unchecked) == (common == 0)
+                assert (held == Qt.CheckState.Checked) == (common == len(node.classes))
+                assert (held == Qt.CheckState.Unchecked) == (common == 0)
 
         @invariant()
         def undo_and_redo_are_inverse(self) -> None:

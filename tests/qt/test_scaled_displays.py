@@ -47,7 +47,7 @@ for side in range(1101, 1107):  # each lays the file's pixels elsewhere between 
     window.resize(side, side - 400)
     application.processEvents()
     window.workspace.reset_view()
-    window.zoom_to_pixels()
+    window.pane_actions.zoom_to_pixels()
     x, y = (int(c) for c in canvas.to_picture(QPointF(0.5 / ratio, 0.5 / ratio)))
     shown = seen(canvas)
     wrong = (shown != pixels[y : y + shown.shape[0], x : x + shown.shape[1]]).any(axis=2)

@@ -7,8 +7,8 @@ from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import _first_pictures, build_window
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 
@@ -23,6 +23,12 @@ def test_in_a_small_window_nothing_lies_over_a_map(qapp: object, qtbot: QtBot, c
     window.show()
     qtbot.waitUntil(lambda: not window.workspace.busy, timeout=60_000)
     qtbot.wait(50)
+    assert window.scales.isVisible() and window.scales.bars[0].isVisible()
+    assert window.panes.geometry().right() < window.scales.geometry().left()
+    assert all(pane.bar.isHidden() for pane in window.panes.panes)
+    window.workspace.update_view(scale_mode="fit")  # then each pane has a bar of its own
+    qtbot.wait(50)
+    assert window.scales.isHidden()
     for pane in window.panes.panes[:count]:
         assert pane.bar.isVisible() and pane.canvas.geometry().right() < pane.bar.geometry().left()
         assert pane.bar.geometry().right() < pane.width()

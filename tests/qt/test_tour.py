@@ -20,17 +20,15 @@ from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
 from calm_gui.qt.annotation_dialog import AnnotationDialog
-from calm_gui.qt.autosave import Autosave
 from calm_gui.qt.batch_dialog import BatchDialog
 from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.file_actions import FileActions
-from calm_gui.qt.keys_dialog import KeysDialog
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
-from calm_gui.qt.values_dialog import ValuesDialog
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.pane import Pane
 from calm_gui.session.scene_figure import scene_figure, view_spec
@@ -83,7 +81,7 @@ def test_an_own_hierarchy_replaces_the_tree(window: MainWindow, settle: object, 
     (tmp_path / "own.csv").write_text("\n".join(",".join(row) for row in rows), "utf-8")
     window.files.use_hierarchy(str(tmp_path / "own.csv"))
     settle()
-    model = window.classes.tree.nodes
+    model = window.panel("classes").tree.nodes
     assert {model.index(r, 0).data() for r in range(model.rowCount())} == {"all"}
     window.workspace.set_target(Expression.of("low"))
     p = window.hub.scene.class_probabilities
@@ -118,20 +116,24 @@ def test_kept_sets_come_back(window: MainWindow) -> None:
     window.workspace.keep_set("wild canines", window.workspace.state.selection.target)
     wild = window.hub.scene.target
     window.workspace.set_target(Expression.of("@predicted"))
-    menu = window.classes._sets.menu()
-    menu.aboutToShow.emit()
-    kept = next(a.menu() for a in menu.actions() if a.menu() and a.menu().title() == "wild canines")
-    kept.actions()[0].trigger()
-    assert window.hub.scene.target == wild
-    assert "wild canines" in window.panes.panes[0].header.titles[0]
+    window.question.target.open()
+    popup = window.question.target.popup
+    row = next(i for i, suggestion in enumerate(popup.rows.rows) if suggestion.title == "wild canines")
+    popup.list.clicked.emit(popup.rows.index(row))
+    assert window.hub.scene.target == wild and not popup.isVisible()
+    assert window.question.target.name == "wild canines"
+    assert "wild canines" in window.panes.panes[0].header.texts.name
 
 
 def test_chips_are_removed_one_by_one(window: MainWindow) -> None:
     window.workspace.set_target(Expression.of(DOG, "n02123045"))
-    chips = [chip for chip in window.classes.target._shown if chip.isVisible()]
+    window.question.target.open()
+    terms = window.question.target.popup.terms
+    chips = [chip for chip in terms.chips if chip.isVisible()]
     assert len(chips) == 2 and "dog" in chips[0].text
     QTest.keyClick(chips[0], Qt.Key.Key_Delete)
-    assert window.hub.scene.target == ClassSet([281])
+    assert window.hub.scene.target == ClassSet([281]) and terms.isHidden()
+    window.question.target.popup.hide()
 
 
 @pytest.mark.parametrize("key", ["@rest", "@runner-up", "@siblings"])
@@ -157,7 +159,7 @@ def test_jumping_to_target_prediction_and_truth(window: MainWindow, settle: obje
     settle()
     for name, key in (("show_predicted", "n02088094"), ("show_truth", "n02123045"), ("show_target", "n02088094")):
         window.actions_by_name[name].trigger()
-        assert window.classes.tree.currentIndex().data(Qt.ItemDataRole.UserRole) == key
+        assert window.panel("classes").tree.currentIndex().data(Qt.ItemDataRole.UserRole) == key
 
 
 # Numbers
@@ -165,8 +167,8 @@ def test_jumping_to_target_prediction_and_truth(window: MainWindow, settle: obje
 
 def test_values_of_the_map_as_a_table(window: MainWindow) -> None:
     shown = window.hub.scene.active.shown
-    dialog = ValuesDialog(shown, "map", window)
-    text = dialog.table.rows.text().splitlines()
+    panel = window.panel("values")
+    text = panel.table.rows.text().splitlines()
     values = np.array([[float(v) for v in line.split("\t")] for line in text[1:]], dtype=np.float32)
     np.testing.assert_array_equal(values, shown.values)
 
@@ -183,7 +185,8 @@ def test_boxes_of_the_threshold_are_copied_as_text(window: MainWindow) -> None:
 def test_classes_that_live_in_a_region(window: MainWindow) -> None:
     window.workspace.add_region("polygon", ((60, 90), (200, 90), (200, 210), (60, 210)))
     window.workspace.add_region("brush", ((100, 100), (140, 140)), 12.0)
-    scene, panel = window.hub.scene, window.regions
+    window.docks.open("regions")
+    scene, panel = window.hub.scene, window.panel("regions")
     assert [panel.regions.item(i).text() for i in range(2)] == ["region 1", "region 2"]
     panel.regions.setCurrentRow(0)
     region = scene.regions[0][1]
@@ -199,7 +202,9 @@ def test_classes_that_live_in_a_region(window: MainWindow) -> None:
 def test_legend_of_the_winner_map_chooses_groups(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("winner")])
     window.workspace.update_view(depth=9)
-    shown, legend = window.hub.scene.active.shown, window.view.legend
+    window.docks.open("view")
+    QApplication.processEvents()
+    shown, legend = window.hub.scene.active.shown, window.panel("view").legend
     assert isinstance(shown, WinnerMap) and legend.isVisible()
     assert legend.groups.count() == len(shown.legend())
     legend.groups.itemClicked.emit(legend.groups.item(0))
@@ -234,30 +239,34 @@ def test_window_command_line_and_library_draw_the_same_pixels(window: MainWindow
 
 
 def test_strip_plot_and_own_scales(window: MainWindow) -> None:
-    window.strip._plotted.setChecked(True)
-    window.strip._own.setChecked(True)
-    assert window.strip.plot.isVisible()
-    assert len({scale.high for scale in window.strip.row._scales}) > 1
-    window.strip._own.setChecked(False)
-    assert len({scale.high for scale in window.strip.row._scales}) == 1
-    window.strip._plotted.setChecked(False)
+    window.docks.open("ladder")
+    window.panel("ladder").plotted.setChecked(True)
+    window.panel("ladder").own.setChecked(True)
+    assert window.panel("ladder").plot.isVisible()
+    assert len({scale.high for scale in window.panel("ladder").row._scales}) > 1
+    window.panel("ladder").own.setChecked(False)
+    assert len({scale.high for scale in window.panel("ladder").row._scales}) == 1
+    window.panel("ladder").plotted.setChecked(False)
 
 
 # View
 
 
-def test_view_panel_changes_the_active_pane(window: MainWindow) -> None:
+def test_the_question_changes_the_active_pane_and_the_view_dock_all(window: MainWindow) -> None:
+    window.docks.open("view")
     window.workspace.set_panes([Pane.of("attribution"), Pane.of("saliency")])
     window.actions_by_name["next_pane"].trigger()
-    window.view.reading_buttons["conditional"].click()
+    window.question.buttons["conditional"].click()
     assert window.workspace.state.panes == (Pane.of("attribution"), Pane.of("conditional"))
-    window.view.threshold.setCurrentIndex(window.view.threshold.findData("min-max"))
-    window.view.threshold.activated.emit(0)
+    window.panel("view").threshold.setCurrentIndex(window.panel("view").threshold.findData("min-max"))
+    window.panel("view").threshold.activated.emit(0)
     assert window.workspace.state.view.threshold == Threshold("min-max", 0.5)
-    window.view.level.setValue(25.0)
+    window.panel("view").level.setValue(25.0)
     assert window.workspace.state.view.threshold.value == 0.25
-    window.view.opacity.setValue(10)
+    window.ledger.opacity.setValue(10)
     assert window.workspace.state.view.opacity == 0.1
+    window.ledger.outline.click()
+    assert window.workspace.state.view.threshold == Threshold()
 
 
 def test_log_scale_relative_to_uniform(window: MainWindow) -> None:
@@ -280,7 +289,7 @@ def test_space_hides_the_overlay_while_it_is_held(window: MainWindow) -> None:
         )
         assert window.workspace.state.view.overlay is overlay
     assert window.workspace.state.selection.target == target
-    window.classes.tree.setFocus()
+    window.panel("classes").tree.setFocus()
 
 
 def test_tab_reaches_every_pane(window: MainWindow) -> None:
@@ -295,7 +304,7 @@ def test_tab_reaches_every_pane(window: MainWindow) -> None:
         if reached:
             assert window.workspace.state.active == reached[-1]
     assert reached[:3] == [1, 2, 3]
-    window.classes.tree.setFocus()
+    window.panel("classes").tree.setFocus()
 
 
 def test_checkpoints_side_by_side_hold_calm_and_cam(window: MainWindow, settle: object) -> None:
@@ -351,11 +360,12 @@ def test_film_strip_marks_right_and_wrong_and_filters(window: MainWindow, settle
         QTest.qWait(20)
         QApplication.processEvents()
     QApplication.processEvents()
-    assert [window.film._verdict(row, window.hub.scene) for row in range(3)] == [True, False, None]
+    assert [window.panel("pictures")._verdict(row, window.hub.scene) for row in range(3)] == [True, False, None]
     assert window.panes.panes[0].canvas._truth[0].x0 == 60
-    window.film.filter.setText("Afghan")
-    assert [window.film.list.isRowHidden(row) for row in range(3)] == [False, True, True]
-    window.film.filter.setText("")
+    window.docks.open("pictures")
+    window.panel("pictures").filter.setText("Afghan")
+    assert [window.panel("pictures").list.isRowHidden(row) for row in range(3)] == [False, True, True]
+    window.panel("pictures").filter.setText("")
 
 
 def test_faulty_truth_is_one_sentence(window: MainWindow, tmp_path: Path) -> None:
@@ -443,18 +453,9 @@ def test_a_session_without_its_checkpoint_tells_what_it_was(window: MainWindow, 
     assert "gone.safetensors" in told and f"sum {window.hub.scene.active.shown.sum:.3f}" in told
 
 
-def test_autosave_keeps_the_session_and_removes_it_at_the_end(window: MainWindow, tmp_path: Path) -> None:
-    autosave = Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json")
-    assert autosave.start() is False
-    window.workspace.set_target(Expression.of(DOG))
-    autosave.save()
-    assert Autosave(window.workspace, tmp_path / "deep" / "autosave.calm.json").start() is True
-    autosave.finish()
-    assert not (tmp_path / "deep" / "autosave.calm.json").exists()
-
-
 def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
     """A value chosen for one map is shown beside another whose largest value is a million times smaller, or larger."""
+    window.docks.open("view")
     workspace, scene = window.workspace, window.hub.scene
     p = scene.class_probabilities
     assert p is not None and p.min() < 1e-5
@@ -462,13 +463,13 @@ def test_a_threshold_by_value_fits_maps_of_any_size(window: MainWindow) -> None:
     workspace.set_panes([Pane.of("attribution")])
     workspace.update_view(scale_mode="fit", threshold=Threshold("value", 0.9))
     workspace.set_target(Expression.of(rarest))
-    assert window.view.level_slider.value() == window.view.level_slider.maximum()
-    window.view.level_slider.setValue(500)
+    assert window.panel("view").level_slider.value() == window.panel("view").level_slider.maximum()
+    window.panel("view").level_slider.setValue(500)
     high = window.hub.scene.active.scale.high
     assert workspace.state.view.threshold.value == pytest.approx(high / 2)
-    assert window.view.level.value() == pytest.approx(high / 2, rel=0.01)
+    assert window.panel("view").level.value() == pytest.approx(high / 2, rel=0.01)
     workspace.set_target(Expression.of(likeliest))
-    assert window.view.level_slider.value() == 0
+    assert window.panel("view").level_slider.value() == 0
 
 
 def test_a_batch_writes_files_and_answers_questions(

@@ -16,10 +16,10 @@ from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.answers_dialog import AnswersDialog
 from calm_gui.qt.app import build_window
-from calm_gui.qt.film_strip import FilmStrip
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.docks.pictures_panel import PicturesPanel
 from calm_gui.qt.report_dialog import ReportDialog, report_text
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.persistence import save_session
 from calm_gui.session.state import Selection, State
 
@@ -81,7 +81,8 @@ def test_settings_and_sessions_are_never_unpickled(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = Path(shutil.copy(shared / "inputs" / name, tmp_path / "x.calm.json"))
-    assert Settings(path).values == {}
+    settings = Path(shutil.copy(path, tmp_path / "settings.json"))  # which are put aside
+    assert Settings(settings).values == {}
     before = window.workspace.state
     window.workspace.open_session(path)
     assert window.workspace.state is before and "isn't a session" in window.messages.text.text()
@@ -108,7 +109,7 @@ def test_after_a_bad_picture_the_good_one_stays_and_the_next_opens(
 @pytest.mark.shared
 def test_thumbnails_of_huge_pictures_are_not_made(window: MainWindow, shared: Path) -> None:
     names = ("img_bomb_30000x30000_1bit.png", "img_header_claims_60000x60000.png", "img_large_12000x9000_gray.png")
-    film: FilmStrip = window.film
+    film: PicturesPanel = window.panel("pictures")
     film._fill(tuple(str(shared / "inputs" / name) for name in (*names, "img_reference.png")))
     while film._todo:
         film._make_one()

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassSet
-from calm_gui.qt.layouts import LAYOUTS
-from calm_gui.qt.main_window import MainWindow
+from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.colormap import colour_table
 from calm_gui.session.expression import Expression, Term
 from calm_gui.session.ledger import sentence
@@ -82,7 +82,7 @@ def test_relative_terms_of_the_target_stand_against_the_first_guess(window: Main
     scene = window.hub.scene
     assert scene.target == ClassSet([order[1]])
     assert names[1] in scene.active.title and names[1] in sentence(scene)
-    assert names[1] in window.classes.target._shown[0].text and names[0] not in window.classes.target._shown[0].text
+    assert names[1] in window.question.target.name and names[0] not in window.question.target.name
     window.workspace.set_target(Expression.of("@rest"))
     assert window.hub.scene.target == ClassSet([order[0]]).complement(1000)
     assert "that this is anything else;" in sentence(window.hub.scene)

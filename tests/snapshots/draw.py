@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.qt.main_window import MainWindow
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
+from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import Threshold
@@ -31,11 +31,11 @@ def settle(window: MainWindow) -> None:
 def parts(window: MainWindow) -> dict[str, QWidget]:
     """Widgets of the window as it stands, by the names of their snapshots."""
     return {
-        "tree": window.classes.tree,
-        "target": window.classes.target,
-        "strip": window.strip,
+        "tree": window.panel("classes").tree,
+        "question": window.question,
+        "ladder": window.panel("ladder"),
         "ledger": window.ledger,
-        "view": window.view,
+        "view": window.panel("view"),
         "attribution": window.panes.panes[0],
         "counterfactual": window.panes.panes[1],
     }
@@ -66,7 +66,7 @@ def draw(folder: Path) -> None:
     apply_theme(DARK)
     window.hub.scene_changed.emit(window.hub.scene)
     settle(window)
-    window.view.grab().save(str(folder / "view-dark.png"))
+    window.panel("view").grab().save(str(folder / "view-dark.png"))
     window.close()
 
 

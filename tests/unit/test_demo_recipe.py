@@ -20,11 +20,12 @@ from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
-from calm_training.localize import accuracy, box_accuracy
+from calm_training.evaluate.accuracy import accuracy
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.methods.calm_ml import CalmMl, CalmSettings
 from calm_training.network import make_network
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
-from calm_training.sweep import SweepOptions
 
 BUNDLED = ("demo", "demo-cam")
 
@@ -97,13 +98,13 @@ def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
     """On 200 of the pictures that settings were chosen on: loose bounds, the exact figures stand in docs/results.md."""
     pictures, _ = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), 200)
     calm, cam = (box_accuracy(load_model(bundled(name)), pictures) for name in BUNDLED)
-    assert calm["top-1"] > 0.72
-    assert calm["top-1"] > cam["top-1"] - 0.02
-    assert calm["maps"]["superset"]["MaxBoxAccV2"] > calm["maps"]["attribution"]["MaxBoxAccV2"]
-    assert calm["maps"]["superset"]["MaxBoxAccV2"] > 0.6
-    assert cam["maps"]["cam"]["MaxBoxAccV2"] > 0.6
+    assert calm.top_one > 0.72
+    assert calm.top_one > cam.top_one - 0.02
+    assert calm.maps["superset"].max_box_acc_v2 > calm.maps["attribution"].max_box_acc_v2
+    assert calm.maps["superset"].max_box_acc_v2 > 0.6
+    assert cam.maps["cam"].max_box_acc_v2 > 0.6
     again = box_accuracy(load_model(bundled("demo-cam")), pictures[:40], options=SweepOptions(batch=7, workers=0))
-    assert again["top-1"] == accuracy(load_model(bundled("demo-cam")), pictures[:40])["top-1"]
+    assert again.top_one == accuracy(load_model(bundled("demo-cam")), pictures[:40]).top_one
     assert again == box_accuracy(
         load_model(bundled("demo-cam")), pictures[:40], options=SweepOptions(batch=32, workers=2)
     )
@@ -113,7 +114,11 @@ def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
 def test_training_pictures_leave_out_what_measures(shared, tmp_path):
     pictures = training_pictures(shared)
     assert len(pictures) == 4237
-    assert not [path for path in pictures if "val" in path.parts[-2] or "masks" in path.parts or "cub" in path.parts]
+    assert not [
+        path
+        for path in (p.path for p in pictures)
+        if "val" in path.parts[-2] or "masks" in path.parts or "cub" in path.parts
+    ]
     with pytest.raises(DataError, match=r"index\.csv"):
         training_pictures(tmp_path)
 

@@ -27,12 +27,19 @@ from calm_gui.render.layout import arrange
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.render.sheet import SheetItem, contact_sheet, save_sheet
-from calm_training.plots import draw
+from calm_training.evaluate.evaluation import EVALUATIONS
+from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.masks import MaskResult
+from calm_training.evaluate.plot import draw
 
 
 @pytest.fixture(scope="module")
 def explanation():
     return calm_explanation()
+
+
+def mask_result(name: str) -> MaskResult:
+    return MaskResult(1, {name: 0.5}, estimates={name: {"PxAP": Estimate(0.5)}})
 
 
 def rendered(path, dpi: int) -> np.ndarray:
@@ -169,8 +176,7 @@ def test_no_letter_warns_wherever_text_is_drawn_and_the_log_names_what_lacks_onc
         save_figure(figure, tmp_path / f"map.{suffix}")
     sheet = contact_sheet([(UNDRAWABLE, [SheetItem(np.zeros((4, 4, 3), np.uint8), (UNDRAWABLE,))])])
     save_sheet(sheet, tmp_path / "sheet.pdf", {})
-    measured = {"maps": {UNDRAWABLE: 0.5}}
-    draw("masks", {UNDRAWABLE: measured}, tmp_path / "plot.json")
+    draw(EVALUATIONS["masks"], {UNDRAWABLE: mask_result(UNDRAWABLE)}, tmp_path / "plot.json")
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1 and "\U00016fe4" in said[0] and "\x01" not in said[0]
 
@@ -216,7 +222,7 @@ def test_no_setting_of_matplotlib_changes_a_byte(tmp_path, explanation, name):
             save_figure(figure, folder / f"map.{suffix}")
         sheet = contact_sheet([("Lowest p", [SheetItem(np.eye(9, dtype=np.uint8)[..., None] * [9, 99, 255], ("a",))])])
         save_sheet(sheet, folder / "sheet.pdf", {})
-        draw("masks", {"demo": {"maps": {"attribution": 0.5}}}, folder / "plot.json")
+        draw(EVALUATIONS["masks"], {"demo": mask_result("attribution")}, folder / "plot.json")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
     usual = everything(tmp_path / "usual")

@@ -97,7 +97,7 @@ def test_a_checkpoint_is_exported_neither_over_another_nor_over_itself(tmp_path,
     assert other.read_bytes() != b"old"
 
 
-@pytest.mark.parametrize("suffix", [".json", ".md", ".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".json", ".md", ".csv", ".png", ".svg"])
 def test_an_evaluation_replaces_no_file_unasked(tmp_path, capsys, suffix):
     taken = (tmp_path / "results").with_suffix(suffix)
     taken.write_text("mine")

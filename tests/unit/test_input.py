@@ -20,7 +20,7 @@ from calm_gui.model.picture import as_picture, load_picture
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.picture_set import PictureSet, Sample
 from calm_training.datasets.training_pictures import TrainingPictures, augmented_input
-from calm_training.removal import removal_curves
+from calm_training.evaluate.removal import removal_curves
 
 RESIZES = ("squash", "crop", "pad")
 INTERPOLATIONS = ("bilinear", "bicubic")

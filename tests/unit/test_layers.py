@@ -55,7 +55,7 @@ apply_theme(LIGHT)
 window = build_window("demo", "cpu")
 window.show()
 application.processEvents()
-assert window.classes.tree.nodes.rowCount()
+assert window.panel("classes").tree.nodes.rowCount()
 print([name for name in ("numpy", "PIL", "torch", "scipy", "matplotlib", "socket") if name in sys.modules], flush=True)
 __import__("os")._exit(0)
 """

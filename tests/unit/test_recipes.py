@@ -24,7 +24,7 @@ MOVED = {
 }
 """Settings of 0.1.0 that are a method's now."""
 
-ADDED = {"data.validation": ""}
+ADDED = {"data.validation": "", "run.select": "accuracy"}
 """Settings that 0.1.0 didn't have, with what they are in every old recipe: a split of their own to choose the best
 checkpoint on, where 0.1.0 chose it on the test split."""
 
@@ -176,6 +176,8 @@ def test_overrides():
         ),
         ("optimizer.schedule=cosine optimizer.decay=0.5", r"decay can have no effect: .* where schedule is step"),
         ("optimizer.momentum=0", "nesterov needs a momentum"),
+        ("run.boxes=x", "boxes can have no effect: it counts only where select is localization"),
+        ("run.select=localization", r"needs pictures with boxes or masks; name their folder in run\.boxes"),
         ("model.freeze=all model.freeze_statistics=true", "freeze_statistics can have no effect: freeze is all"),
     ],
 )

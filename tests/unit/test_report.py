@@ -1,16 +1,18 @@
 """The report and the page of results: what stands in them, and that they go on where they were."""
 
-import json
 from pathlib import Path
 
 import pytest
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
-from calm_training import report
-from calm_training.evaluate import main
-from calm_training.results import parts, with_tables
-from calm_training.tables import PAPER_WSOL, table_of
+from calm_training.evaluate import main, report
+from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.paper import WSOL
+from calm_training.evaluate.results_page import parts, with_tables
+from calm_training.evaluate.table import markdown
+from calm_training.evaluate.wsol import BoxResult, BoxScores
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +70,17 @@ def test_the_committed_page_has_a_place_for_every_table():
 def test_the_paper_s_numbers_are_those_of_its_text(shared):
     text = (shared / "paper/calm-iccv2021.tex").read_text().replace("\\textbf{", "").replace("}", "")
     rows = {tuple(part.strip(" \\") for part in line.split("&")) for line in text.splitlines() if "&" in line}
-    for values in PAPER_WSOL.values():
+    for values in WSOL.values():
         wanted = tuple(f"{value:.1f}" for value in values)
         assert any(tuple(cell for cell in row if cell)[-3:] == wanted for row in rows), wanted
 
 
 def test_a_table_marks_the_paper_s_numbers():
-    shown = {"MaxBoxAccV2": 0.5, "per_iou": {"0.3": 0.6, "0.5": 0.5, "0.7": 0.4}}
-    result = {"images": 7, "top-1": 0.75, "method": "calm-em", "maps": {"superset": shown, "saliency": shown}}
-    table = table_of("wsol", json.loads(json.dumps({"m": result})), "Set: x.")
-    assert "| m | superset | 7 | 75.0 | 50.0 | 60.0 | 50.0 | 40.0 | 62.8 |" in table
-    assert "| m | saliency | 7 | 75.0 | 50.0 | 60.0 | 50.0 | 40.0 |  |" in table
-    assert table.endswith("Set: x.")
+    per_iou = {0.3: 0.6, 0.5: 0.5, 0.7: 0.4}
+    scores = BoxScores(0.5, per_iou, dict.fromkeys(per_iou, 0.2), 7)
+    of_map = {"MaxBoxAccV2": Estimate(0.5, (0.4, 0.625)), **{f"IoU {k}": Estimate(v) for k, v in per_iou.items()}}
+    estimates = {"": {"top-1": Estimate(0.75)}, "superset": of_map, "saliency": of_map}
+    result = BoxResult(7, 0.75, {"superset": scores, "saliency": scores}, method="calm-em", estimates=estimates)
+    (table,) = map(markdown, EVALUATIONS["wsol"].tables({"m|n": result}))
+    assert "| m\\|n | superset | 7 | 75.0 | 50.0 (40.0 to 62.5) | 60.0 | 50.0 | 40.0 | 62.8 |" in table
+    assert "| m\\|n | saliency | 7 | 75.0 | 50.0 (40.0 to 62.5) | 60.0 | 50.0 | 40.0 |  |" in table

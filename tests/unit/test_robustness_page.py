@@ -9,8 +9,21 @@ KNOWN = "01 02 03 05 06 08 09 10 11 13 15 16 17 19 21 22 24 25 26 28 29 31 32 34
 
 
 def test_every_fault_has_a_row() -> None:
-    rows = re.findall(r"^\| ([BU]\d+) \|", PAGE, flags=re.MULTILINE)
+    first = PAGE[: PAGE.index("## Faults of the second round")]
+    rows = re.findall(r"^\| ([BU]\d+) \|", first, flags=re.MULTILINE)
     assert rows == [f"B{number}" for number in KNOWN] + [f"U{i}" for i in range(1, 9)]
+
+
+SECOND_ROUND = {
+    *(f"B{number}" for number in (14, 27, 30, 33, 40, 43)),
+    *(f"F{number:02}" for number in (1, 2, 3, 4, 6, 8, 9, 14, 15, 16, 18, 19, 20, 22, 23, 24, 25, 26, 28, 30, 31)),
+}
+
+
+def test_every_fault_of_the_second_round_has_a_row_with_a_test() -> None:
+    rows = re.findall(r"^\| ((?:[BF]\d+(?:, )?)+) \|.*`test_\w+`", PAGE, flags=re.MULTILINE)
+    named = [fault for row in rows for fault in row.split(", ")]
+    assert SECOND_ROUND - set(named) == set()
 
 
 def test_the_tests_that_are_named_exist() -> None:

@@ -1,6 +1,7 @@
 """The search of the learning rate: its draws, its score, going on, sharing; and TensorBoard's event files."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,10 +11,13 @@ from PIL import Image
 
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.info import InputSpec
-from calm_training import run_folder, search
+from calm_gui.model.loaded import load_model
+from calm_training import run_folder, selection
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
+from calm_training.evaluate.masks import mask_accuracy
 from calm_training.loop import train
-from calm_training.search import learning_rates, search_learning_rate
+from calm_training.methods import Objective, training_methods
+from calm_training.search import learning_rates, ranges_of, search_settings, trial_of
 
 
 def tiny(**run: object) -> Config:
@@ -60,29 +64,107 @@ def test_rates_are_drawn_between_the_powers_of_five():
 
 
 def test_the_search_selects_by_localization_and_goes_on(data, tmp_path, monkeypatch):
-    rate, score = search_learning_rate(tiny(), data, tmp_path / "s", 2, boxes=data)
+    best = search_settings(tiny(), data, tmp_path / "s", 2, boxes=data)
     with (tmp_path / "s/search.csv").open() as file:
         rows = [(float(row["score"]), float(row["learning_rate"])) for row in csv.DictReader(file)]
-    assert (score, rate) == max(rows) and len(rows) == 2
-    kept = [json.loads((tmp_path / f"s/0{i}/localization.json").read_text())["MaxBoxAccV2"] for i in (0, 1)]
+    assert (best.score, best.settings["optimizer.learning_rate"]) == max(rows) and len(rows) == 2
+    kept = [json.loads((tmp_path / f"s/0{i}/best-localization.json").read_text())["MaxBoxAccV2"] for i in (0, 1)]
     assert kept == [value for value, _ in rows]
 
-    monkeypatch.setattr(search, "box_accuracy", None)  # what is known isn't measured again
-    assert search_learning_rate(tiny(), data, tmp_path / "s", 2, boxes=data) == (rate, score)
+    monkeypatch.setattr(selection, "box_accuracy", None)  # what is known isn't measured again
+    assert search_settings(tiny(), data, tmp_path / "s", 2, boxes=data) == best
+
+
+def test_masks_are_measured_by_pxap(data, tmp_path):
+    masks = tmp_path / "masks"
+    masks.mkdir()
+    rows = [("file", "mask", "is_main", "imagenet_classes")]
+    for i in range(2):
+        Image.fromarray(np.random.default_rng(i).integers(0, 255, (64, 64, 3), dtype=np.uint8)).save(masks / f"{i}.png")
+        mask = np.zeros((64, 64), np.uint8)
+        mask[10:50, 10:50] = 255
+        Image.fromarray(mask).save(masks / f"m{i}.png")
+        rows.append((f"{i}.png", f"m{i}.png", "1", str(i)))
+    with (masks / "index.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    pictures = selection.read_validation(masks)
+    assert selection.measure_of(pictures) == "PxAP"
+    assert selection.measure_of(selection.read_validation(data)) == "MaxBoxAccV2"
+    best = search_settings(tiny(), data, tmp_path / "s", 1, boxes=masks)
+    model = load_model(tmp_path / "s/00/best.safetensors", "cpu")
+    assert best.score == mask_accuracy(model, pictures.pictures, maps=["attribution"]).maps["attribution"]
 
 
 def test_parts_share_the_trials(data, tmp_path):
     for part in ((1, 2), (2, 2)):
-        search_learning_rate(tiny(), data, tmp_path / "s", 2, part=part)
+        search_settings(tiny(), data, tmp_path / "s", 2, part=part)
     assert sorted(p.name for p in (tmp_path / "s").iterdir()) == ["00", "01", "search-1.csv", "search-2.csv"]
-    search_learning_rate(tiny(), data, tmp_path / "s", 2)
+    search_settings(tiny(), data, tmp_path / "s", 2)
     assert (tmp_path / "s/search.csv").read_text().count("\n") == 2
+    with pytest.raises(CalmError, match="2 trials are too few for part 3 of 4"):
+        search_settings(tiny(), data, tmp_path / "s", 2, part=(3, 4))
 
 
 def test_faulty_boxes_are_reported_before_any_training(data, tmp_path):
     with pytest.raises(DataError):
-        search_learning_rate(tiny(), data, tmp_path / "s", 2, boxes=tmp_path)
+        search_settings(tiny(), data, tmp_path / "s", 2, boxes=tmp_path)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("name", [name for name, method in training_methods().items() if method.ranges])
+def test_each_method_draws_its_own_settings(name):
+    beside = [] if issubclass(training_methods()[name], Objective) else ["cam"]
+    config = dataclasses.replace(tiny(), methods={n: training_methods()[n].Settings() for n in (*beside, name)})
+    ranges = ranges_of(config)
+    drawn = [trial_of(config, number, 1e-3) for number in range(200)]
+    assert trial_of(config, 7, 1e-3) == drawn[7]
+    for key in set(ranges) - {"optimizer.learning_rate"}:
+        values = [settings[key] for _, settings in drawn]
+        assert len(set(values)) > 10, key
+        assert all(
+            getattr(trial.methods[name], key.split(".")[2]) == value
+            for (trial, _), value in zip(drawn, values, strict=True)
+        )
+        if ranges[key] == "Uniform[0, 1]":
+            assert np.mean(values) == pytest.approx(0.5, abs=0.1)
+            assert min(values) < 0.1 and max(values) > 0.9
+    if name == "spg":
+        assert all(low < high for trial, _ in drawn for high, low in trial.methods["spg"].pairs)
+    if name == "cutmix":
+        betas = [trial.methods["cutmix"].beta for trial, _ in drawn]
+        assert np.median(betas) == pytest.approx(0.5, abs=0.2)  # 1 / 1 - 1/2
+    if name == "has":
+        sides = [trial.methods["has"].grid_size for trial, _ in drawn]
+        assert min(sides) == 2 and 50 < max(sides) <= 64
+    assert all(Config.from_json(json.loads(json.dumps(trial.to_json()))) == trial for trial, _ in drawn)
+
+
+def test_the_search_says_its_ranges_and_tries_settings(data, tmp_path):
+    said = []
+    config = dataclasses.replace(tiny(), methods={n: training_methods()[n].Settings() for n in ("cam", "has")})
+    best = search_settings(config, data, tmp_path / "s", 2, say=said.append)
+    assert said == [
+        "optimizer.learning_rate is drawn from LogUniform[5^-5, 5^-1]",
+        "methods.has.grid_size is drawn from LogUniform[2^1, 2^6], whole",
+        "methods.has.drop_rate is drawn from Uniform[0, 1]",
+    ]
+    with (tmp_path / "s/search.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert set(rows[0]) == {"learning_rate", "methods.has.grid_size", "methods.has.drop_rate", "score"}
+    settings = json.loads((best.folder / "config.json").read_text())
+    assert settings["methods"]["has"]["grid_size"] == best.settings["methods.has.grid_size"]
+
+
+def test_the_best_checkpoint_may_be_the_best_at_localization(data, tmp_path):
+    config = tiny(select="localization", boxes=str(data))
+    config = dataclasses.replace(config, optimizer=dataclasses.replace(config.optimizer, epochs=3))
+    best = train(config, data, tmp_path / "run", quiet=True)
+    with (tmp_path / "run/log.csv").open() as file:
+        scores = [float(row["localization"]) for row in csv.DictReader(file)]
+    assert len(scores) == 3
+    found = load_model(best, "cpu")
+    assert found.info.training["epochs"] == scores.index(max(scores)) + 1
+    assert selection.localization_of(best, selection.read_validation(data)) == max(scores)
 
 
 def test_tensorboard_gets_the_log_or_says_that_it_lacks(data, tmp_path, monkeypatch):

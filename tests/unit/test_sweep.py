@@ -9,13 +9,14 @@ from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel, load_model
-from calm_training import sweep as module
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate import main
-from calm_training.evaluation import Evaluation, read_set
-from calm_training.localize import ALL_MAPS, box_accuracy, maps_of
-from calm_training.sweep import SweepOptions
+from calm_training.evaluate import sweep as module
+from calm_training.evaluate.maps import map_names, maps_of
+from calm_training.evaluate.plan import Plan, read_set
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.wsol import box_accuracy
 
 
 @pytest.fixture(scope="module")
@@ -72,22 +73,22 @@ def test_an_interrupted_evaluation_goes_on_to_the_same_results(folder, tmp_path,
 
 
 def test_a_finished_picture_is_not_computed_again(folder, tmp_path, monkeypatch):
-    evaluation = Evaluation("wsol", folder)
+    evaluation = Plan("wsol", folder)
     pictures = read_set(evaluation)
     model = load_model(folder / "calm-em.safetensors", "cpu")
     journal = evaluation.journal(tmp_path / "j", pictures, resume=False)
-    first = box_accuracy(model, pictures, options=SweepOptions(journal=journal))
+    first = box_accuracy(model, pictures.pictures, options=SweepOptions(journal=journal))
     # A line that was cut off by a crash doesn't count.
     with (tmp_path / "j").open("a") as file:
         file.write('{"checkpoint": "')
     monkeypatch.setattr(model, "raw", None)
     again = evaluation.journal(tmp_path / "j", pictures, resume=True)
-    assert box_accuracy(model, pictures, options=SweepOptions(journal=again)) == first
+    assert box_accuracy(model, pictures.pictures, options=SweepOptions(journal=again)) == first
 
 
 def test_other_settings_and_other_files_are_not_gone_on_with(folder, tmp_path, capsys):
     out = tmp_path / "a.json"
-    evaluation = Evaluation("wsol", folder)
+    evaluation = Plan("wsol", folder)
     evaluation.journal(tmp_path / "a.json.journal", read_set(evaluation), resume=False)
     assert main(command(folder, out, "wsol", "--contours", "largest", "--resume")) == 1
     assert "other settings" in capsys.readouterr().err
@@ -102,24 +103,24 @@ def test_an_error_in_a_thread_comes_out(folder, monkeypatch):
         raise DataError("not this one")
 
     monkeypatch.setattr(module, "load_picture", broken)
-    pictures = read_set(Evaluation("wsol", folder))
+    pictures = read_set(Plan("wsol", folder)).pictures
     with pytest.raises(DataError, match="not this one"):
         box_accuracy(load_model(folder / "cam.safetensors", "cpu"), pictures)
 
 
 @pytest.mark.slow
 def test_every_reading_and_method_is_measured(folder, tmp_path, capsys):
-    names = [part for name in ALL_MAPS for part in ("--method", name)]
+    names = [part for name in map_names() for part in ("--method", name)]
     for name in ("wsol", "removal"):
         assert main(command(folder, tmp_path / "m.json", name, "--select", "1", *names, "--json")) == 0
         content = json.loads(capsys.readouterr().out)
         assert content == json.loads((tmp_path / "m.json").read_text())
         calm, cam = (set(result["maps"]) for result in content["results"].values())
-        assert calm | cam == set(ALL_MAPS)
+        assert calm | cam == set(map_names())
         assert "grad_cam" in calm & cam and "conditional" not in cam
         assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(DataError, match="there is no map 'magic'"):
-        Evaluation("wsol", folder, maps=("magic",))
+        Plan("wsol", folder, maps=("magic",))
     with pytest.raises(DataError, match="has no map saliency"):
         maps_of(load_model(folder / "cam.safetensors", "cpu"), ["saliency"])
 

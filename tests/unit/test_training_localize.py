@@ -16,16 +16,19 @@ from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo, InputSpec
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.config import ModelConfig
-from calm_training.cues import cub_classes, cue_localization
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.masks import MaskedPicture, read_masks_csv
 from calm_training.evaluate import main
-from calm_training.localize import accuracy, box_accuracy, class_maps, mask_accuracy, memberships, min_max, predictions
+from calm_training.evaluate.accuracy import accuracy
+from calm_training.evaluate.cues import cub_classes, cue_localization
+from calm_training.evaluate.maps import map_of, maps_of, min_max, native_maps
+from calm_training.evaluate.masks import mask_accuracy
+from calm_training.evaluate.removal import removal_curves
+from calm_training.evaluate.sweep import Outputs, SweepOptions
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.methods import method_named
 from calm_training.network import make_network
-from calm_training.removal import removal_curves
-from calm_training.sweep import SweepOptions
 
 CLASSES = ClassTable(ClassInfo(i, name) for i, name in enumerate(("cat", "dog", "owl", "crow")))
 HIERARCHY = Hierarchy(
@@ -81,29 +84,37 @@ def test_maps_and_predictions_are_the_library_s_readings(folder):
     for picture in read_boxes_csv(folder / "index.csv"):
         explanation = model.explain(picture.path)
         f, a = torch.from_numpy(explanation.f)[None], torch.from_numpy(explanation.a)[None, None]
-        maps = class_maps(f, a, "softplus", *memberships(model, [[picture.label]]))
+        outputs = Outputs(torch.empty(0), f, a, "softplus", {})
+        names = ("counterfactual", "conditional", "cue_posterior", "conditional-superset")
+        maps = native_maps(model, outputs, [picture.label], [*maps_of(model), *map(map_of, names)])
+        likeliest = next(c for c, _ in explanation.top(2) if c != picture.label)
         expected = {
             "attribution": explanation.attribution(picture.label),
             "superset": explanation.attribution(model.supersets[picture.label]),
             "saliency": explanation.saliency(),
+            "counterfactual": explanation.counterfactual(picture.label, likeliest),
+            "conditional": explanation.conditional(picture.label),
+            "cue_posterior": explanation.cue_posterior(picture.label),
+            "conditional-superset": explanation.conditional(model.supersets[picture.label]),
         }
         assert maps.keys() == expected.keys()
         for name, reading in expected.items():
-            np.testing.assert_allclose(maps[name][0], reading.values, rtol=1e-4, atol=1e-7)
+            np.testing.assert_allclose(maps[name], reading.values, rtol=1e-5, atol=1e-8)
             large = reading.upsampled((64, 64))
             scaled = (large - large.min()) / (large.max() - large.min())
-            np.testing.assert_allclose(min_max(maps[name], 64)[0], scaled, atol=1e-4)
-        assert predictions(f, a, "softplus").item() == explanation.top(1)[0][0]
+            np.testing.assert_allclose(min_max(maps[name][None], 64)[0], scaled, atol=1e-4)
+        assert int(outputs.evidence.class_probabilities.argmax()) == explanation.top(1)[0][0]
 
 
 def test_cam_maps(folder):
     model = model_of(folder, "cam")
     explanation = model.explain(folder / "0.png")
     f = torch.from_numpy(explanation.f)[None]
-    maps = class_maps(f, None, None, *memberships(model, [[1]]))
-    np.testing.assert_allclose(maps["cam"][0], explanation.f[1])
-    np.testing.assert_allclose(maps["cam-superset"][0], explanation.f[:2].sum(0), rtol=1e-5)
-    assert predictions(f, None, None).item() == explanation.top(1)[0][0]
+    outputs = Outputs(torch.empty(0), f, None, None, {})
+    maps = native_maps(model, outputs, [1], maps_of(model))
+    np.testing.assert_allclose(maps["cam"], explanation.f[1])
+    np.testing.assert_allclose(maps["cam-superset"], explanation.f[:2].sum(0), rtol=1e-5)
+    assert int(outputs.evidence.class_probabilities.argmax()) == explanation.top(1)[0][0]
 
 
 def test_a_map_without_variation_is_zero_everywhere():
@@ -118,18 +129,18 @@ def test_results_do_not_depend_on_the_batch(folder, method):
         for batch, workers in ((1, 0), (6, 3))
     )
     assert one == many
-    assert one["top-1"] == accuracy(model, pictures)["top-1"]
-    assert set(one["maps"]) == ({"cam", "cam-superset"} if method == "cam" else {"attribution", "superset", "saliency"})
+    assert one.top_one == accuracy(model, pictures).top_one
+    assert set(one.maps) == ({"cam", "cam-superset"} if method == "cam" else {"attribution", "superset", "saliency"})
 
 
 def test_removal_curves_of_a_checkpoint(folder):
     pictures = read_boxes_csv(folder / "index.csv")
     curves = removal_curves(model_of(folder, "calm-em"), pictures[:2], shares=(0.0, 1.0), random_seeds=(0,))
-    assert curves["images"] == 2
-    for curve in curves["maps"].values():
-        assert curve["images"] == 2
+    assert curves.images == 2
+    for curve in curves.maps.values():
+        assert curve.images == 2
         # Nothing or everything erased: no map can differ from a random one.
-        assert curve["accuracy"] == curve["random"]
+        assert curve.accuracy == curve.random
 
 
 @pytest.mark.shared
@@ -140,8 +151,8 @@ def test_masks(folder, tmp_path, shared):
     picture = MaskedPicture(folder / "0.png", (tmp_path / "mask.png",), (0, 1))
     assert [int((picture.mask() == v).sum()) for v in (1, 255, 0)] == [1200, 1152, 4560]
     result = mask_accuracy(model_of(folder, "calm-em"), [picture])
-    assert result["images"] == 1
-    assert result["maps"]["attribution"] == result["maps"]["superset"]  # cat and dog are all of the mammals here
+    assert result.images == 1
+    assert result.maps["attribution"] == result.maps["superset"]  # cat and dog are all of the mammals here
     listed = read_masks_csv(shared / "data/masks/index.csv")
     assert len({p.path for p in listed}) == len(listed) > 40
     assert any(p.classes == tuple(range(151, 269)) for p in listed)  # any dog, written 151-268
@@ -181,11 +192,11 @@ def test_cues_of_a_checkpoint_on_the_pairs_that_are_there(shared, tmp_path, meth
     classes = ClassTable(ClassInfo(i, name) for i, name in enumerate(names))
     model = load_model(checkpoint(tmp_path / "cub.safetensors", method, classes, None), "cpu")
     result = cue_localization(model, cub)
-    assert result["pairs"] == {1: 0, 2: 1, 3: 0}
-    assert result["within"] == "box"
-    (scores,) = result["maps"].values()
-    assert 0 < scores["mean"] < 1
-    assert scores["mean"] == scores["mPxAP"][2]
+    assert result.pairs == {1: 0, 2: 1, 3: 0}
+    assert result.within == "box"
+    (scores,) = result.maps.values()
+    assert 0 < scores.mean < 1
+    assert scores.mean == scores.by_parts[2]
 
 
 @pytest.mark.shared

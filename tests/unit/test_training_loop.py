@@ -22,6 +22,7 @@ from calm_gui.model.backbones import build_backbone
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
+from calm_gui.render.naming import map_title
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.distributed import Processes
 from calm_training.loop import RunInterruptedError, train
@@ -30,6 +31,7 @@ from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.network import freeze, make_network
 from calm_training.objectives import TopTarget
 from calm_training.optimizer import learning_rate_factor, make_optimizer
+from calm_training.trainer import Task
 
 BACKBONE = "timm:test_efficientnet"
 SIZE = 64
@@ -90,19 +92,21 @@ def assert_same(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])
+@pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam", "acol", "spg", "inca-reading"])
 def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     config = tiny({method: method_named(method).Settings()}, epochs=6, name="adamw")
     best = train(config, pictures, tmp_path / "run", quiet=True)
     model = load_model(best)
     assert [c.name for c in model.classes] == ["9 red", "10 blue"]
-    assert model.info.method == method
+    assert model.info.method == method_named(method).reads_as
     assert model.info.training["settings"]["optimizer"]["epochs"] == 6
     metrics = model.info.training["metrics"]
     assert metrics["top-1 on the test split"] >= 0.75
     assert (metrics["validation pictures"], metrics["test pictures"]) == (8, 8)
     red = model.explain(pictures / "test/9 red/0.png")
     assert red.top(1)[0][0] == 0
+    if model.info.is_cam:  # the map goes by the name of its method
+        assert map_title(red.cam(0))[0] == f"{method_named(method).title} — 9 red"
     rows = (tmp_path / "run/log.csv").read_text().splitlines()
     assert rows[0].startswith("epoch,loss,accuracy")
     assert len(rows) == 7
@@ -110,23 +114,38 @@ def test_a_run_learns_and_its_checkpoint_explains(pictures, tmp_path, method):
     assert losses[-1] < losses[0]
 
 
-MIXED = {name: method_named(name).Settings() for name in ("has", "cutmix", "adl")}
+def settings_of(*names: str, **first: object) -> dict[str, object]:
+    """Settings of methods by their names; those of the first as given."""
+    return {name: method_named(name).Settings(**(first if name == names[0] else {})) for name in names}
 
 
-@pytest.mark.parametrize("beside", [{}, MIXED], ids=["alone", "with has, cutmix, adl"])
-@pytest.mark.parametrize("e_step", ["current", "ema", "epoch"])
-def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, e_step, beside, monkeypatch):
-    config = tiny({"calm-em": CalmEmSettings(e_step=e_step, ema_decay=0.9), **beside})
+RUNS = {
+    "current": settings_of("calm-em", e_step="current"),
+    "ema": settings_of("calm-em", e_step="ema", ema_decay=0.9),
+    "epoch": settings_of("calm-em", e_step="epoch"),
+    "epoch with has, cutmix, adl": settings_of("calm-em", "has", "cutmix", "adl", e_step="epoch"),
+    "cam with has": settings_of("cam", "has"),
+    "cam with cutmix": settings_of("cam", "cutmix"),
+    "cam with adl": settings_of("cam", "adl"),
+    "acol": settings_of("acol"),
+    "spg": settings_of("spg"),
+    "inca-reading": settings_of("inca-reading"),
+}
+
+
+@pytest.mark.parametrize("methods", RUNS.values(), ids=RUNS)
+def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, methods, monkeypatch):
+    config = tiny(methods)
     train(config, pictures, tmp_path / "whole", quiet=True)
-    steps, loss = [], CalmEm.loss
+    steps, forward = [], Task.forward
 
     def interrupting(*arguments):
         steps.append(1)
         if len(steps) == 5:  # in the second epoch
             os.kill(os.getpid(), signal.SIGTERM)
-        return loss(*arguments)
+        return forward(*arguments)
 
-    monkeypatch.setattr(CalmEm, "loss", interrupting)
+    monkeypatch.setattr(Task, "forward", interrupting)
     with pytest.raises(RunInterruptedError, match="epoch 2"):
         train(config, pictures, tmp_path / "parts", quiet=True)
     train(config, pictures, tmp_path / "parts", resume=True, quiet=True)
@@ -171,7 +190,9 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["folder", "folder+calm-em+has+cutmix+adl"])
+@pytest.mark.parametrize(
+    "recipe", ["folder", "folder+calm-em+has+cutmix+adl", "folder+acol", "folder+spg", "folder+inca-reading"]
+)
 def test_two_processes_give_the_weights_of_one(pictures, tmp_path, recipe):
     # SGD: Adam divides a gradient that is nothing but rounding by its own size.
     settings = ("model.freeze_statistics=true", "optimizer.epochs=1", "optimizer.name=sgd")

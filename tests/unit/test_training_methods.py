@@ -11,8 +11,10 @@ import torch
 from PIL import Image
 
 from calm_gui.errors import CalmError
+from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
+from calm_gui.model.info import CAM_METHODS
 from calm_gui.model.loaded import load_model
 from calm_training import methods
 from calm_training.methods import Batch, Objective, Step, make_methods, training_methods
@@ -163,10 +165,11 @@ def test_every_objective_keeps_its_promises(name):
     torch.manual_seed(0)
     method, (first, *_) = make_methods({name: training_methods()[name].Settings()})
     assert first is method
-    backbone = torch.nn.Conv2d(3, 8, 8, stride=8)
-    network = HeadNetwork(backbone, method.make_head(8, 5))
-    method.attach(network, network, "none")
-    inputs, labels = torch.rand(3, 3, 24, 32), torch.tensor([0, 4, 2])
+    backbone = build_backbone(method.stands_on("timm:test_efficientnet"), 16)
+    network = HeadNetwork(backbone, method.make_head(backbone.channels, 5))
+    method.attach(network, network, "timm:test_efficientnet")
+    network.train()
+    inputs, labels = torch.rand(3, 3, 64, 96), torch.tensor([0, 4, 2])
     batch = Batch(inputs.clone(), labels.clone(), labels)
     step = Step(np.random.default_rng(0))
     assert method.change_batch(batch, step).inputs.shape == inputs.shape
@@ -175,12 +178,16 @@ def test_every_objective_keeps_its_promises(name):
     loss = method.loss(method.outputs(network, batch), batch)
     assert (loss.shape, loss.dtype) == ((), torch.float32)
     torch.autograd.backward(loss)
-    assert all(torch.isfinite(p.grad).all() for p in network.parameters())
+    learning = [*network.parameters(), *method.extra.parameters()]
+    assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in learning)
     method.end_step()
     assert torch.equal(batch.inputs, inputs)
     assert torch.equal(batch.labels, labels)
     network.eval()
-    scores = method.scores(network(inputs))
+    f, a = outputs = network(inputs)
+    assert f.shape[:2] == (3, 5)
+    assert (a is None) == (method.reads_as in CAM_METHODS)
+    scores = method.scores(outputs)
     assert scores.shape == (3, 5)
-    assert (method.saliency_activation is None) == (method.reads_as == "cam")
+    assert (method.saliency_activation is None) == (method.reads_as in CAM_METHODS)
     method.load_state_dict(method.state_dict())

@@ -1,5 +1,7 @@
-"""HaS, CutMix and ADL against golden values, against slow writings of their definitions, and as parts of runs."""
+"""HaS, CutMix and ADL against golden values and slow writings, and what holds for all methods of the tables."""
 
+import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +10,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from torch import Tensor, nn
+from training_steps import batch_of, close, step
 
 from calm_gui.errors import CalmError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import HeadNetwork
-from calm_training.methods import Batch, Step, make_methods, training_methods
+from calm_gui.model.loaded import load_model
+from calm_training.cli import main as calm_train
+from calm_training.evaluate import main as calm_evaluate
+from calm_training.methods import Batch, make_methods, training_methods
 from calm_training.methods.adl import PLACES, Adl, AdlSettings, drop_mask, dropped_or_weighted
 from calm_training.methods.cam import Cam
 from calm_training.methods.cutmix import CutMix, CutMixSettings, cut_box
@@ -25,21 +32,6 @@ from calm_training.objectives import TopTarget
 def golden(shared: Path) -> dict[str, dict[str, np.ndarray]]:
     folder = shared / "reference/wsol-methods"
     return {name: dict(np.load(folder / f"{name}.npz")) for name in ("has", "cutmix", "adl", "acol", "spg")}
-
-
-def close(found: Tensor, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=0, atol=1e-6)
-
-
-def batch_of(number: int = 4, size: tuple[int, int] = (24, 40), seed: int = 0) -> Batch:
-    generator = torch.Generator().manual_seed(seed)
-    inputs = torch.rand(number, 3, *size, generator=generator) + 0.5  # nowhere 0
-    labels = torch.arange(number) % 3
-    return Batch(inputs, labels, labels)
-
-
-def step(seed: int = 0, **more: object) -> Step:
-    return Step(np.random.default_rng(seed), **more)  # type: ignore[arg-type]
 
 
 # HaS
@@ -305,3 +297,54 @@ def test_methods_stand_beside_each_objective():
         first, methods = make_methods({name: training_methods()[name].Settings() for name in names})
         assert first.name == objective
         assert [method.name for method in methods] == [objective, "has", "cutmix", "adl"]
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes of noise in train/, val/ and test/, and boxes of the test pictures."""
+    root = tmp_path_factory.mktemp("noise")
+    generator = np.random.default_rng(0)
+    rows = [("file", "class_index", "width", "height", "boxes")]
+    for split in ("train", "val", "test"):
+        for label, name in enumerate(("a", "b")):
+            (root / split / name).mkdir(parents=True)
+            for i in range(2):
+                pixels = generator.integers(0, 255, (80, 70, 3), dtype=np.uint8)
+                Image.fromarray(pixels).save(root / split / name / f"{i}.png")
+                if split == "test":
+                    rows.append((f"test/{name}/{i}.png", str(label), "70", "80", "10 10 50 50"))
+    with (root / "index.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method", ["cam", "has", "cutmix", "adl", "acol", "spg", "inca-reading", "calm-em+has+cutmix+adl"]
+)
+@pytest.mark.parametrize("backbone", ["resnet50", "vgg16", "inceptionv3"])
+def test_two_steps_export_and_evaluation_for_each_backbone_of_the_paper(noise, tmp_path, backbone, method, capsys):
+    settings = ["model.weights=none", "model.input.size=64", "optimizer.epochs=1", "optimizer.batch=2", "run.workers=0"]
+    settings += ["run.device=cpu", "data.augment=true", "optimizer.name=sgd", "optimizer.learning_rate=1e-4"]
+    sets = [part for setting in settings for part in ("--set", setting)]
+    recipe = ["--recipe", f"folder+{backbone}+{method}"]
+    run, small, out = tmp_path / "run", tmp_path / "small.safetensors", tmp_path / "wsol.json"
+    assert calm_train(["train", *recipe, "--data", str(noise), "--out", str(run), "--quiet", *sets]) == 0
+    assert calm_train(["export", str(run / "best.safetensors"), "--out", str(small)]) == 0
+    arguments = [
+        "wsol",
+        "--checkpoint",
+        str(small),
+        "--data",
+        str(noise),
+        "--out",
+        str(out),
+        "--quiet",
+        "--device",
+        "cpu",
+    ]
+    assert calm_evaluate(arguments) == 0
+    (result,) = json.loads(out.read_text())["results"].values()
+    assert result["images"] == 4
+    explanation = load_model(small, "cpu").explain(noise / "test/a/0.png")
+    assert explanation.reading(explanation.own_reading.key, 0).values.shape == (8, 8)

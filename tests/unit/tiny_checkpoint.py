@@ -11,9 +11,9 @@ from synthetic import CLASSES, HIERARCHY
 from calm_gui.model.checkpoint import CheckpointInfo, InputSpec, build_network, save_checkpoint
 
 
-def write_tiny_checkpoint(path: Path, method: str = "calm-em", size: int = 96) -> Path:
+def write_tiny_checkpoint(path: Path, method: str = "calm-em", size: int = 96, seed: int = 0) -> Path:
     """A MobileNetV2 of a third of the width at output stride 16 with the six classes of `synthetic`."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     info = CheckpointInfo(
         method=method,  # type: ignore[arg-type]
         backbone="timm:mobilenetv2_035",

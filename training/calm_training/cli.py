@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted with the state saved.
     """
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     chosen: Callable[[argparse.Namespace], int] = options.command
     try:
         return chosen(options)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(getattr(error, "status", 1))
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="calm-train", description="Train CALM and CAM checkpoints.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     recipe = argparse.ArgumentParser(add_help=False)
@@ -67,10 +67,14 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--quiet", action="store_true", help="no progress bar")
     train.set_defaults(command=_train)
 
-    search = commands.add_parser("search", parents=[recipe, data], help="try random learning rates, keep the best")
-    search.add_argument("--out", type=Path, required=True, help="folder with a run for each rate")
+    search = commands.add_parser(
+        "search", parents=[recipe, data], help="try random learning rates and settings of the methods, keep the best"
+    )
+    search.add_argument("--out", type=Path, required=True, help="folder with a run for each trial")
     search.add_argument("--trials", type=int, default=30)
-    search.add_argument("--boxes", type=Path, help="validation pictures with boxes: select by MaxBoxAccV2 on them")
+    search.add_argument(
+        "--boxes", type=Path, help="validation pictures with boxes or masks: select by localization on them"
+    )
     search.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial from the I-th on")
     search.set_defaults(command=_search)
 
@@ -167,12 +171,14 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from calm_training.search import search_learning_rate
+    from calm_training.search import search_settings
 
     config = _config(options)
-    rate, score = search_learning_rate(config, options.data, options.out, options.trials, options.boxes, options.part)
-    what = "MaxBoxAccV2" if options.boxes else "accuracy"
-    print(f"best learning rate: {rate:.3g}, {what} {score:.2%}; all of them lie in {options.out}")
+    best = search_settings(
+        config, options.data, options.out, options.trials, options.boxes, options.part, lambda text: print(text)
+    )
+    drawn = ", ".join(f"{name} {value:.3g}" for name, value in best.settings.items())
+    print(f"best: {drawn}; {'localization' if options.boxes else 'accuracy'} {best.score:.2%} ({best.folder})")
     return 0
 
 

@@ -151,6 +151,10 @@ class RunConfig(Section):
         Time between two saved training states within an epoch.
     nonfinite_steps : int
         Steps in a row without a finite loss after which the run stops.
+    select : {"accuracy", "localization"}
+        What the best checkpoint is best at: top-1 on the validation split, or the maps on pictures with boxes or masks.
+    boxes : str
+        Folder of these, below the folder given as ``--data`` or of its own; as ``calm-train search --boxes`` takes it.
     sync_batch_norm : bool
         Batch statistics over all processes; on GPUs only.
     tensorboard : bool
@@ -166,9 +170,18 @@ class RunConfig(Section):
     workers: int = setting(2, low=0)
     save_minutes: float = setting(10.0, low=0)
     nonfinite_steps: int = setting(20, low=1)
+    select: Literal["accuracy", "localization"] = "accuracy"
+    boxes: str = setting("", only=("select", "localization"))
     sync_batch_norm: bool = False
     tensorboard: bool = False
     licence: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.select == "localization" and not self.boxes:
+            raise CalmError(
+                "run.select=localization needs pictures with boxes or masks; name their folder in run.boxes"
+            )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,10 @@ branches are then trained by CALM-EM. No label is used:
   negative values cut off, from a larger input and its mirror image. With theta' = theta the saliency gathers on few
   places, which is what holds superset maps back; a fixed theta' that looks at the whole object doesn't let it.
 
+Then the head gets a context, and both branches and the same stages learn from composites which place shows which
+class (`calm_training.teach_places`, docs/context.md). Last, a temperature is fitted on `HELD_OUT` pictures that this
+second part leaves out; only there labels are used.
+
 The CAM checkpoint beside it is the original classifier at the same output stride, not trained at all.
 """
 
@@ -16,7 +20,7 @@ import csv
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,34 +28,62 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 from tqdm import tqdm
 
 from calm_gui.errors import DataError
-from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
-from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.calm import CalmHead, HeadNetwork
+from calm_gui.model.checkpoint import fitted_network, read_checkpoint, save_checkpoint
 from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.model.input import network_input
 from calm_gui.model.loaded import load_model
-from calm_gui.model.picture import load_picture
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
+from calm_training.demo_e_step import e_step, kept_e_step, make_cam, read_inputs
+from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.frozen import FeatureCache
-from calm_training.localize import box_accuracy
 from calm_training.network import freeze
-from calm_training.objectives import TopTarget, calm_m_step, calm_ml, top_target
+from calm_training.objectives import TopTarget, calm_m_step, calm_ml
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
-from calm_training.sweep import SweepOptions
+from calm_training.teach_places import PlacesSettings, Source, context_head, pixel_composites, teach_places
+from calm_training.temperature import fit_temperature
 
-__all__ = ["TRAINING_SETS", "DemoSettings", "e_step", "main", "make_calm", "make_cam", "make_info", "training_pictures"]
+__all__ = [
+    "HELD_OUT",
+    "TRAINING_SETS",
+    "DemoSettings",
+    "calibrate",
+    "e_step",
+    "main",
+    "make_calm",
+    "make_cam",
+    "make_info",
+    "make_places",
+    "training_pictures",
+]
 
 TRAINING_SETS = ("imagenet-samples", "imagenette-train", "imagewoof-train", "imagenet-like-ccby")
 LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are not included"
 
+CALIBRATED_ON = "400 labelled pictures of ImageNet's classes, kept out of the training of places"
+"""What a calibrated checkpoint says of its temperature."""
+
 SELECTION = 400
 """Pictures of imagenet-val-boxes that settings are chosen on: the lowest SHA-256 of the file name."""
+
+
+HELD_OUT = 400
+"""Training pictures that the temperature is fitted on: of `imagenet-samples` and `imagenet-like-ccby`, which have all
+classes alike, those with the lowest SHA-256 of the file name."""
+
+
+@dataclass(frozen=True)
+class TrainingPicture:
+    """A picture with its label, which only the temperature uses."""
+
+    path: Path
+    label: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +107,8 @@ class DemoSettings:
     map_size : int
         Side of the input that the maps of the E-step are made from.
     seed : int
+    places : PlacesSettings
+        Of the second part.
     """
 
     output_stride: int = 16
@@ -87,10 +121,11 @@ class DemoSettings:
     target_classes: int = 10
     map_size: int = 288
     seed: int = 0
+    places: PlacesSettings = field(default_factory=PlacesSettings)
 
 
-def training_pictures(shared: Path) -> list[Path]:
-    """Pictures of `TRAINING_SETS` below ``shared/data``; their labels aren't used.
+def training_pictures(shared: Path) -> list[TrainingPicture]:
+    """Pictures of `TRAINING_SETS` below ``shared/data``.
 
     Raises
     ------
@@ -102,14 +137,23 @@ def training_pictures(shared: Path) -> list[Path]:
         index = shared / "data" / name / "index.csv"
         try:
             with index.open(encoding="utf-8") as file:
-                pictures += [index.parent / row["file"] for row in csv.DictReader(file)]
+                rows = csv.DictReader(file)
+                pictures += [TrainingPicture(index.parent / row["file"], int(row["class_index"])) for row in rows]
         except OSError as error:
             raise DataError(f"{index} can't be read: {error.strerror}; --shared names the data folder") from error
     return pictures
 
 
-def make_info(settings: DemoSettings, method: str, metrics: dict[str, Any]) -> CheckpointInfo:
-    """Metadata of a demo checkpoint."""
+def held_out(pictures: Sequence[TrainingPicture]) -> list[TrainingPicture]:
+    """The pictures that the temperature is fitted on."""
+    even = [p for p in pictures if p.path.parent.name in ("imagenet-samples", "imagenet-like-ccby")]
+    return split_by_hash(even, HELD_OUT)[0]
+
+
+def make_info(
+    settings: DemoSettings, method: str, metrics: dict[str, Any], head: CalmHead | None = None
+) -> CheckpointInfo:
+    """Metadata of a demo checkpoint; of `head`, what it has beyond the paper's."""
     classes = imagenet_classes()
     trained = method != "cam"
     return CheckpointInfo(
@@ -131,17 +175,13 @@ def make_info(settings: DemoSettings, method: str, metrics: dict[str, Any]) -> C
             "seed": settings.seed,
             "metrics": metrics,
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
+            **({"calibrated on": CALIBRATED_ON} if head and head.temperature != 1 else {}),
         },
         licence=LICENCE,
+        context=head.context if head else "none",
+        saliency_power=float(head.saliency_power) if head else 1.0,
+        temperature=head.temperature if head else 1.0,
     )
-
-
-def make_cam(output_stride: int) -> HeadNetwork:
-    """The original classifier as a CAM network."""
-    backbone, linear = efficientnet_lite0(output_stride)
-    head = CamHead(backbone.channels, linear.out_features)
-    warm_start(head, linear)
-    return HeadNetwork(backbone, head).eval().to(memory_format=torch.channels_last)
 
 
 def make_calm(
@@ -157,13 +197,7 @@ def make_calm(
         File that holds the E-step's result, half of the work, or gets it; only for the same pictures and settings.
     """
     torch.manual_seed(settings.seed)
-    if kept is not None and kept.exists():
-        result = torch.load(kept, weights_only=True)
-        target, posterior = TopTarget(result["classes"], result["weights"]), result["posterior"]
-    else:
-        target, posterior = e_step(pictures, settings)
-        if kept is not None:
-            torch.save({**target._asdict(), "posterior": posterior}, kept)
+    target, posterior = kept_e_step(pictures, settings, kept)
     backbone, linear = efficientnet_lite0(settings.output_stride)
     head = CalmHead(backbone.channels, linear.out_features, "softplus")
     warm_start(head, linear)
@@ -184,46 +218,67 @@ def make_calm(
     return network, history
 
 
-def e_step(pictures: Sequence[Path], settings: DemoSettings) -> tuple[TopTarget, Tensor]:
-    """Classes and posteriors q'_yz of every picture by the original classifier.
+def make_places(
+    pictures: Sequence[Path],
+    network: HeadNetwork,
+    target: TopTarget,
+    posterior: Tensor,
+    settings: PlacesSettings,
+    kept: Path | None = None,
+) -> list[float]:
+    """Give a network's head a context and teach it places.
+
+    Parameters
+    ----------
+    pictures : sequence of Path
+    network : HeadNetwork
+        As `make_calm` gives it; its head is replaced.
+    target, posterior
+        Of the pictures, as `e_step` gives them.
+    settings : PlacesSettings
+    kept : Path, optional
+        As in `teach_places`.
 
     Returns
     -------
-    TopTarget
-        The most probable classes at its own output stride, 32.
-    Tensor (N,K,H,W) float16
-        Its class activation maps of these at the demo's stride, on the demo's grid, each summing to 1.
+    list of float
+        As `teach_places`.
     """
-    classifier, mapper = make_cam(32), make_cam(settings.output_stride)
-    side = LITE0_INPUT.size // settings.output_stride
-    targets, posteriors = [], []
-    with torch.inference_mode(), tqdm(total=len(pictures), desc="original classifier", unit="picture") as bar:
-        for start in range(0, len(pictures), settings.batch):
-            part = pictures[start : start + settings.batch]
-            scores, _ = classifier(read_inputs(part, LITE0_INPUT.size))
-            targets.append(top_target(scores.mean((2, 3)).softmax(1), settings.target_classes))
-            large = read_inputs(part, settings.map_size)
-            rows = targets[-1].classes[:, :, None, None]
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                plain, mirrored = mapper.backbone(large).float(), mapper.backbone(large.flip(3)).float()
-            maps = _rows(mapper.head((plain + mirrored.flip(3)) / 2)[0], rows)
-            on_grid = functional.interpolate(maps, size=(side, side), mode="bilinear", antialias=True)
-            positive = on_grid.clamp_min(0) + 1e-4  # a class without any positive evidence is looked for everywhere
-            posteriors.append((positive / positive.sum((2, 3), keepdim=True)).half())
-            bar.update(len(part))
-    classes, weights = (torch.cat(column) for column in zip(*targets, strict=True))
-    return TopTarget(classes, weights), torch.cat(posteriors)
+    assert isinstance(network.head, CalmHead)
+    network.head = context_head(network.head, settings)
+    frozen, trained = freeze(network.eval(), ModelConfig(freeze=DemoSettings.freeze))
+
+    def inputs(numbers: Sequence[int]) -> Tensor:
+        return read_inputs([pictures[i] for i in numbers], LITE0_INPUT.size)
+
+    composed, squeezed_target, squeezed_posterior = pixel_composites(inputs, target, posterior, settings)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tqdm(total=len(pictures) + settings.squeezed, desc="frozen stages", unit="picture") as bar,
+        FeatureCache(frozen, composed, settings.squeezed, Path(folder), progress=bar.update) as squeezed,
+        FeatureCache(frozen, inputs, len(pictures), Path(folder), progress=bar.update) as features,
+    ):
+        return teach_places(
+            trained,
+            Source(features.__getitem__, target, posterior),
+            Source(squeezed.__getitem__, squeezed_target, squeezed_posterior),
+            settings,
+            kept,
+        )
 
 
-def read_inputs(pictures: Sequence[Path], size: int) -> Tensor:
-    """Network inputs (n,3,size,size) of picture files."""
-    spec = replace(LITE0_INPUT, size=size)
-    inputs = torch.stack([network_input(load_picture(path).pixels, spec) for path in pictures])
-    return inputs.contiguous(memory_format=torch.channels_last)
-
-
-def _rows(f: Tensor, classes: Tensor) -> Tensor:
-    return f.gather(1, classes.expand(-1, -1, *f.shape[2:]))
+def calibrate(network: HeadNetwork, pictures: Sequence[TrainingPicture]) -> float:
+    """Fit the temperature of a network's head on labelled pictures, and set it."""
+    head = network.head
+    assert isinstance(head, CalmHead)
+    head.temperature = 1.0
+    outputs = []
+    with torch.inference_mode():
+        for picture in tqdm(pictures, desc="temperature", unit="picture"):
+            f, a = network(read_inputs([picture.path], LITE0_INPUT.size))
+            outputs.append((f.half(), a))  # 800 kB for each in float32
+    head.temperature = fit_temperature(outputs, [picture.label for picture in pictures], head.activation)
+    return head.temperature
 
 
 def _train(
@@ -268,19 +323,20 @@ def save_measured(
     path: Path, network: HeadNetwork, settings: DemoSettings, method: str, shared: Path, losses: Sequence[float] = ()
 ) -> None:
     """Write a checkpoint in float16 with its figures on the pictures that no setting was chosen on."""
-    save_checkpoint(path, network, make_info(settings, method, {}), overwrite=True)
+    head = network.head if isinstance(network.head, CalmHead) else None
+    save_checkpoint(path, network, make_info(settings, method, {}, head), overwrite=True)
     model = load_model(path, "cpu")  # what is measured is what is on disk
     _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
         result = box_accuracy(model, pictures, options=SweepOptions(progress=bar.update))
     metrics = {
         "set": f"imagenet-val-boxes without the {SELECTION} pictures that settings were chosen on",
-        "pictures": result["images"],
-        "top-1": round(result["top-1"], 4),
-        "MaxBoxAccV2": {name: round(boxes["MaxBoxAccV2"], 4) for name, boxes in result["maps"].items()},
+        "pictures": result.images,
+        "top-1": round(result.top_one, 4),
+        "MaxBoxAccV2": {name: round(boxes.max_box_acc_v2, 4) for name, boxes in result.maps.items()},
         "loss of each epoch": list(losses),
     }
-    save_checkpoint(path, network, make_info(settings, method, metrics), overwrite=True)
+    save_checkpoint(path, network, make_info(settings, method, metrics, head), overwrite=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -290,12 +346,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder to write demo.safetensors and demo-cam into")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--e-step", type=Path, help="file to keep the E-step's result in, or to take it from")
+    parser.add_argument("--start", type=Path, help="checkpoint of the first part, which is then left out")
+    parser.add_argument("--kept", type=Path, help="file to keep the state of the second part in, or to go on from")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     settings = DemoSettings()
     pictures = training_pictures(options.shared)
     options.out.mkdir(parents=True, exist_ok=True)
-    network, history = make_calm(pictures, settings, options.e_step)
+    paths = [picture.path for picture in pictures]
+    with tempfile.TemporaryDirectory() as folder:
+        e_step_file = options.e_step or Path(folder) / "e-step.pt"
+        if options.start:
+            started = fitted_network(*read_checkpoint(options.start), options.start.name)
+            assert isinstance(started, HeadNetwork)  # --start is a checkpoint of this recipe
+            network = started
+            history = list[float]()
+        else:
+            network, history = make_calm(paths, settings, e_step_file)
+        target, posterior = kept_e_step(paths, settings, e_step_file)
+    out = {picture.path for picture in held_out(pictures)}
+    left = [i for i, path in enumerate(paths) if path not in out]
+    target = TopTarget(target.classes[left], target.weights[left])
+    history += make_places([paths[i] for i in left], network, target, posterior[left], settings.places, options.kept)
+    calibrate(network, held_out(pictures))
     save_measured(options.out / "demo.safetensors", network, settings, "calm-em", options.shared, history)
     save_measured(
         options.out / "demo-cam.safetensors", make_cam(settings.output_stride), settings, "cam", options.shared

@@ -66,7 +66,7 @@ def split_backbone(backbone: Backbone, last_frozen: str) -> tuple[nn.Sequential,
 
 
 class FeatureCache:
-    """Outputs of a frozen module for every picture of a set, float16 in a file that is deleted on leaving.
+    """Outputs of a frozen module for every picture of a set, float16 in a file that goes when the process does.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ class FeatureCache:
     ) -> None:
         if not count:
             raise DataError("there are no pictures to compute features of")
-        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix="features-", suffix=".npy")  # noqa: SIM115
+        for left in folder.glob("features-*.npy"):  # of a run that version 0.1 began and something killed
+            left.unlink(missing_ok=True)
+        # It has no name, so that nothing is left of it however the process ends.
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         frozen.eval()
         for start in range(0, count, batch):
             numbers = range(start, min(start + batch, count))
@@ -103,7 +106,7 @@ class FeatureCache:
                 features = frozen(inputs(numbers)).permute(0, 2, 3, 1).half().cpu().numpy()
             if start == 0:
                 shape = (count, *features.shape[1:])
-                self._features: NDArray[np.float16] = np.memmap(self._file.name, np.float16, "w+", shape=shape)
+                self._features: NDArray[np.float16] = np.memmap(self._file, np.float16, "w+", shape=shape)
             self._features[start : numbers.stop] = features
             progress(len(numbers))
 

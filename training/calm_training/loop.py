@@ -14,6 +14,7 @@ from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import Splits, read_splits
 from calm_training.distributed import processes
 from calm_training.run_folder import RunFolder
+from calm_training.selection import read_validation
 from calm_training.trainer import RunInterruptedError, Trainer
 
 __all__ = ["RunInterruptedError", "train"]
@@ -39,7 +40,7 @@ def train(
     Returns
     -------
     Path
-        The best checkpoint by accuracy on the validation split.
+        The best checkpoint on the validation split, or by localization.
 
     Raises
     ------
@@ -57,6 +58,7 @@ def train(
         _refuse_uneven(config.optimizer.batch, group.world)
         folder = RunFolder(out, config, resume=resume, overwrite=overwrite) if group.first else None
         group.wait()
+        localized = read_validation(data / config.run.boxes) if config.run.select == "localization" else None
         root = data / config.data.root
         splits = read_splits(config.data.layout, root, config.data.train, config.data.validation, config.data.test)
         # Every process checks, so that all of them train on the same pictures.
@@ -65,7 +67,7 @@ def train(
         if group.first:
             for note in splits.notes:
                 print(note, file=sys.stderr)
-        trainer = Trainer(config, splits, device, group, out, folder, quiet)
+        trainer = Trainer(config, splits, device, group, out, folder, quiet, localized)
         state = RunFolder(out, config, resume=True).load_state() if resume else None
         if state is not None:
             trainer.load(state)

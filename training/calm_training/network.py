@@ -57,7 +57,7 @@ def make_network(model: ModelConfig, objective: Objective[Any], n_classes: int) 
     CheckpointError
         If the weights can't be had; the message says what to fetch and where to put it.
     """
-    backbone, loaded = _backbone(model)
+    backbone, loaded = _backbone(model, objective.stands_on(model.backbone))
     head = objective.make_head(backbone.channels, n_classes)
     lacking = [parameter for name, parameter in backbone.named_parameters() if loaded and name not in loaded]
     return Start(HeadNetwork(backbone, head), (*head.parameters(), *lacking))
@@ -99,7 +99,7 @@ def checkpoint_info(
     model = config.model
     return CheckpointInfo(
         method=objective.reads_as,
-        backbone=model.backbone,
+        backbone=objective.stands_on(model.backbone),
         output_stride=model.output_stride,
         dilated=model.dilated,
         saliency_activation=objective.saliency_activation,
@@ -109,15 +109,16 @@ def checkpoint_info(
         supersets=known.supersets,
         training={"recipe": config.recipe, "settings": json.loads(json.dumps(config.to_json())), **training},
         licence=config.run.licence,
+        **objective.head_options,
     )
 
 
-def _backbone(model: ModelConfig) -> tuple[Backbone, Container[str]]:
+def _backbone(model: ModelConfig, variant: str) -> tuple[Backbone, Container[str]]:
     """A backbone, and the names of its tensors that came from pretrained weights."""
     if model.weights == "pretrained" and model.backbone == LITE0:
         backbone = efficientnet_lite0(model.output_stride)[0]
         return backbone, backbone.state_dict().keys()
-    backbone = build_backbone(model.backbone, model.output_stride, model.dilated)
+    backbone = build_backbone(variant, model.output_stride, model.dilated)
     if model.weights == "none":
         return backbone, ()
     if model.weights == "pretrained":

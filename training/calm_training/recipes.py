@@ -228,6 +228,8 @@ class _Merge:
         """Settings without effect, which one given later took it from; others are refused."""
         for key, (_, layer) in self.given.items():
             path, _, name = key.rpartition(".")
+            if not path:  # a section without settings
+                continue
             section: Any = config
             for step in path.split("."):
                 section = section[step] if isinstance(section, Mapping) else getattr(section, step)

@@ -23,6 +23,7 @@ from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkp
 from calm_gui.model.known_classes import known_classes
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
+from calm_training.datasets.evaluation_set import EvaluationSet
 from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import Splits
@@ -33,6 +34,7 @@ from calm_training.methods import Batch, Objective, Step, make_methods
 from calm_training.network import checkpoint_info, freeze, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
+from calm_training.selection import localization_of
 
 __all__ = ["RunInterruptedError", "Task", "Trainer"]
 
@@ -65,6 +67,7 @@ class Task(nn.Module):
         super().__init__()
         self.trained = trained
         self.objective = objective
+        self.extra = objective.extra
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch) -> Tensor:
@@ -84,7 +87,9 @@ class Trainer:
         out: Path,
         folder: RunFolder | None,
         quiet: bool,
+        localized: EvaluationSet | None = None,
     ) -> None:
+        self.localized = localized  # validation pictures with boxes or masks, if the best is chosen by them
         self.config, self.splits = config, splits
         self.pictures, self.validation = splits.train, splits.validation
         self.known = known_classes(splits.train.classes)
@@ -99,9 +104,10 @@ class Trainer:
         self.frozen.eval()
         for method in self.methods:
             method.attach(self.network, self.trained, config.model.backbone)
+        self.objective.extra.to(device)
         task = Task(self.trained, self.objective, config.optimizer.label_smoothing)
         self.task = wrap(task, group, device)
-        self.optimizer = make_optimizer(self.trained, fresh, config.optimizer)
+        self.optimizer = make_optimizer(task, (*fresh, *self.objective.extra.parameters()), config.optimizer)
         self.scaler = torch.amp.GradScaler(device.type, enabled=config.optimizer.precision == "float16")
         self.data = identity_of({"training": splits.train, "validation": splits.validation})
         self.epoch = self.batch = 0  # the next batch to do
@@ -176,6 +182,7 @@ class Trainer:
             for method in self.methods:
                 method.begin_epoch()
         set_training(self.trained, self.config.model)
+        self.objective.extra.train()
         saved, bad_in_a_row = time.monotonic(), 0
         left = batches[self.batch :]
         bar = tqdm(
@@ -237,25 +244,40 @@ class Trainer:
             "learning_rate": float(self.optimizer.param_groups[-1]["lr"]),
             "skipped_steps": self.skipped,
         }
+        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
+        if self.folder is not None:
+            save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
+        score = accuracy if self.localized is None else self._localization(self.localized)
+        if self.localized is not None:
+            row["localization"] = score
         self.history, self.losses = [*self.history, row], []
-        improved = accuracy > self.best
-        self.best = max(self.best, accuracy)
+        improved = score > self.best
+        self.best = max(self.best, score)
         if self.folder is None:
             return
-        info = checkpoint_info(self.config, self.objective, self.known, self._facts(row))
         if improved:
             save_checkpoint(self.folder.best, self.network, info, torch.float32, overwrite=True)
-        save_checkpoint(self.folder.last, self.network, info, torch.float32, overwrite=True)
         self.folder.write_log(self.history)
         self.save()
         if not self.quiet:
             tqdm.write(f"epoch {self.epoch}: loss {row['loss']:.4f}, accuracy {accuracy:.2%}")
+
+    def _localization(self, pictures: EvaluationSet) -> float:
+        """How well the last checkpoint localizes: the first process measures, all learn of it."""
+        score = 0.0
+        if self.folder is not None:
+            with torch.random.fork_rng(devices=[]):
+                score = localization_of(self.folder.last, pictures)
+        return self.group.sum([score], self.device)[0]
 
     def _facts(self, row: dict[str, float]) -> dict[str, object]:
         """What the checkpoint says of its training."""
         return {
             "data": f"{self.config.data.layout} {self.config.data.root or '.'}, {len(self.pictures.samples)} pictures",
             "methods": [method.name for method in self.methods],
+            "map": " with ".join(
+                filter(None, [self.methods[0].title, " and ".join(m.title for m in self.methods[1:])])
+            ),
             "epochs": self.epoch,
             "seed": self.config.run.seed,
             "metrics": {
@@ -302,7 +324,7 @@ class Trainer:
         """What is left of an epoch, batch by batch, as the methods change it."""
         seed, number = self.config.run.seed, self.batch
         for inputs, labels in self._pictures(self.pictures, left, seed):
-            batch = Batch(inputs, labels, labels)
+            batch = Batch(inputs, labels, labels, (self.config.model.input.size,) * 2)
             for index, method in enumerate(self.methods):
                 generator = np.random.default_rng((seed, self.epoch, number, index))
                 step = Step(generator, self.group.rank, self.group.world, self.group.gather, self.group.total)

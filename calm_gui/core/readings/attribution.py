@@ -17,6 +17,7 @@ class Attribution(Reading):
     meaning = "the class is in A and its cue lies here"
     unit = "probability per cell"
     quantity = "joint"
+    scale_title = "p per cell"
     times_uniform = True
     sum_text = "sum {} = p(A|x)"
 

@@ -12,6 +12,7 @@ class Counterfactual(Reading):
 
     key = "counterfactual"
     title = "Counterfactual"
+    short = "A − B"
     formula = "p(A,z|x) − p(B,z|x)"
     question = "How much more likely is A with its cue here than B with its cue here?"
     meaning = "A here rather than B here"

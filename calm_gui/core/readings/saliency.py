@@ -17,6 +17,7 @@ class Saliency(Reading):
     meaning = "the cue, of whatever class, lies here"
     unit = "probability per cell"
     quantity = "joint"
+    scale_title = "p per cell"
     takes_target = False
     times_uniform = True
     sum_text = "sum {}"

@@ -21,6 +21,7 @@ class Winner(Reading):
 
     key = "winner"
     title = "Winner"
+    short = "Winner"
     formula = "the node with the largest p(node,z|x)"
     question = "Which group has the most probability here?"
     meaning = "which group has the most here"

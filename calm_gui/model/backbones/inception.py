@@ -33,10 +33,10 @@ class InceptionV3(Backbone):
     """torchvision's Inception v3 up to Mixed_6e, then two 3x3 convolutions to 1024 channels.
 
     Stem and Mixed_6a are padded so that 224 pixels give 28 cells; Mixed_6a has stride 1, and the pool before it
-    is dropped at output stride 8. The names A3_1b and A3_2b are the released code's.
+    is dropped at output stride 8. The names A3_1b and A3_2b are the released code's; ACoL leaves these two out.
     """
 
-    def __init__(self, output_stride: int, with_6e: bool = True) -> None:
+    def __init__(self, output_stride: int, with_6e: bool = True, with_a3: bool = True) -> None:
         super().__init__()
         from torchvision.models import inception_v3
 
@@ -47,11 +47,12 @@ class InceptionV3(Backbone):
         for padded in (trunk.Conv2d_1a_3x3, trunk.Conv2d_2b_3x3):
             padded.conv.padding = (1, 1)
         self.Mixed_6a = _StrideOneMixed6a(trunk.Mixed_6a)
-        self.A3_1b = nn.Sequential(nn.Conv2d(768, 1024, 3, padding=1), nn.ReLU(inplace=True))
-        self.A3_2b = nn.Sequential(nn.Conv2d(1024, 1024, 3, padding=1), nn.ReLU(inplace=True))
+        if with_a3:
+            self.A3_1b = nn.Sequential(nn.Conv2d(768, 1024, 3, padding=1), nn.ReLU(inplace=True))
+            self.A3_2b = nn.Sequential(nn.Conv2d(1024, 1024, 3, padding=1), nn.ReLU(inplace=True))
         self.pool_before_6a = output_stride == 16
         self.with_6e = with_6e
-        self.channels = 1024
+        self.channels = 1024 if with_a3 else 768
 
     def forward(self, pictures: Tensor) -> Tensor:
         """Features (B,L,H,W) of pictures (B,3,h,w)."""
@@ -67,8 +68,10 @@ class InceptionV3(Backbone):
 
 
 FAMILY = Family(
-    ("inception_v3", "inception_v3_without_6e"),
-    lambda name, output_stride, _: InceptionV3(output_stride, with_6e=name == "inception_v3"),
+    ("inception_v3", "inception_v3_without_6e", "inception_v3_mixed6e"),
+    lambda name, output_stride, _: InceptionV3(
+        output_stride, with_6e=name != "inception_v3_without_6e", with_a3=name != "inception_v3_mixed6e"
+    ),
     strides=(8, 16),  # up to Mixed_6e there is no more
 )
-"""The released code computes Mixed_6e and goes on from Mixed_6d: ``inception_v3_without_6e``."""
+"""The released code computes Mixed_6e and goes on from Mixed_6d: ``inception_v3_without_6e``. ACoL ends at Mixed_6e."""

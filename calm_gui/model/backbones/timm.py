@@ -9,7 +9,7 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones.backbone import Backbone
 from calm_gui.model.backbones.family import Family
 from calm_gui.model.backbones.parts import Parts, headless
-from calm_gui.model.info import InputSpec
+from calm_gui.model.info import InputSpec, Interpolation
 from calm_gui.model.tap import Tap, layout_of, opened
 
 __all__ = ["FAMILY", "TimmBackbone", "build_dilated", "is_of_timm", "timm_classifier", "timm_input", "timm_parts"]
@@ -29,7 +29,7 @@ class TimmBackbone(Backbone):
     def __init__(self, trunk: nn.Module) -> None:
         super().__init__()
         self.trunk: Any = trunk
-        self.channels = int(self.trunk.num_features)
+        self.channels = _width(self.trunk)
 
     def forward(self, pictures: Tensor) -> Tensor:
         """Features (B,L,H,W) of pictures (B,3,h,w)."""
@@ -39,9 +39,14 @@ class TimmBackbone(Backbone):
         layout = layout_of(tuple(features.shape), size, self.channels, prefix) if _is_tensor(features) else None
         if layout is None:
             raise CheckpointError(
-                f"timm's {type(self.trunk).__name__} gives no map of features, so neither CAM nor CALM can be made of it"
+                f"timm's {type(self.trunk).__name__} gives no map of features, so neither CAM nor CALM can be made "
+                "of it"
             )
         return opened(features, layout, size)[0]
+
+
+def _width(trunk: Any) -> int:
+    return int(trunk.num_features)
 
 
 def _is_tensor(value: object) -> bool:
@@ -128,7 +133,7 @@ def timm_input(name: str) -> InputSpec:
     config = timm.get_pretrained_cfg(short)
     if config is None:
         return InputSpec()
-    interpolation = "bilinear" if config.interpolation == "bilinear" else "bicubic"
+    interpolation: Interpolation = "bilinear" if config.interpolation == "bilinear" else "bicubic"
     size = int(side) if side.isdecimal() else config.input_size[-1]
     return InputSpec(size, "squash", interpolation, tuple(config.mean), tuple(config.std))
 

@@ -10,7 +10,7 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones.backbone import Backbone
 from calm_gui.model.backbones.family import Family
 from calm_gui.model.backbones.parts import Parts, headless, watched
-from calm_gui.model.info import InputSpec
+from calm_gui.model.info import InputSpec, Interpolation
 from calm_gui.model.tap import Tap, opened
 
 __all__ = [
@@ -156,7 +156,7 @@ def torchvision_input(name: str) -> InputSpec:
     from torchvision.models import get_model_weights
 
     transforms = next(iter(get_model_weights(name.removeprefix(PREFIX)))).transforms()
-    interpolation = "bicubic" if transforms.interpolation.value == "bicubic" else "bilinear"
+    interpolation: Interpolation = "bicubic" if transforms.interpolation.value == "bicubic" else "bilinear"
     return InputSpec(transforms.crop_size[0], "squash", interpolation, tuple(transforms.mean), tuple(transforms.std))
 
 

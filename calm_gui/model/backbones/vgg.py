@@ -1,4 +1,4 @@
-"""torchvision's VGG16 with the paper's large maps."""
+"""torchvision's VGG16 with the paper's large maps, and as the methods of its tables need it."""
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,12 +10,20 @@ __all__ = ["FAMILY", "Vgg16"]
 
 
 class Vgg16(Backbone):
-    """torchvision's VGG16 features without the last pools, then a 3x3 convolution to 1024 channels.
+    """torchvision's VGG16 features without the last pools, then 3x3 convolutions to 1024 channels.
 
-    Output stride 8 (28x28) drops the last two pools, 16 the last one. `layers` may hold batch normalisation.
+    Output stride 8 (28x28) drops the last two pools, 16 the last one.
+
+    Parameters
+    ----------
+    output_stride : int
+    batch_norm : bool
+        Whether there is batch normalisation between the layers.
+    more : {0, 1, 2}
+        Convolutions to 1024 channels: one as in the paper, two for SPG; none for ACoL, but an average pool of 3x3.
     """
 
-    def __init__(self, output_stride: int, batch_norm: bool = False) -> None:
+    def __init__(self, output_stride: int, batch_norm: bool = False, more: int = 1) -> None:
         super().__init__()
         from torchvision.models import vgg16, vgg16_bn
 
@@ -24,15 +32,26 @@ class Vgg16(Backbone):
         dropped = {8: pools[-2:], 16: pools[-1:], 32: []}[output_stride]
         # Identity in a dropped pool's place keeps torchvision's numbering of the others.
         self.features = nn.Sequential(*(nn.Identity() if i in dropped else layer for i, layer in enumerate(layers)))
-        self.conv6 = nn.Conv2d(512, 1024, kernel_size=3, padding=1)
-        self.bn6 = nn.BatchNorm2d(1024) if batch_norm else nn.Identity()
-        self.channels = 1024
+        self.more = more
+        if more > 0:
+            self.conv6 = nn.Conv2d(512, 1024, kernel_size=3, padding=1)
+            self.bn6 = nn.BatchNorm2d(1024) if batch_norm else nn.Identity()
+        if more > 1:
+            self.conv7 = nn.Conv2d(1024, 1024, kernel_size=3, padding=1)
+        self.channels = 1024 if more else 512
 
     def forward(self, pictures: Tensor) -> Tensor:
         """Features (B,L,H,W) of pictures (B,3,h,w)."""
-        return functional.relu(self.bn6(self.conv6(self.features(pictures))))
+        x: Tensor = self.features(pictures)
+        if not self.more:
+            return functional.avg_pool2d(x, kernel_size=3, stride=1, padding=1)
+        x = functional.relu(self.bn6(self.conv6(x)))
+        return functional.relu(self.conv7(x)) if self.more > 1 else x
 
+
+_MORE = {"vgg16_conv5": 0, "vgg16": 1, "vgg16_bn": 1, "vgg16_conv7": 2}
 
 FAMILY = Family(
-    ("vgg16", "vgg16_bn"), lambda name, output_stride, _: Vgg16(output_stride, batch_norm=name == "vgg16_bn")
+    tuple(_MORE),
+    lambda name, output_stride, _: Vgg16(output_stride, batch_norm=name == "vgg16_bn", more=_MORE[name]),
 )

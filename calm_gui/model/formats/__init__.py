@@ -77,4 +77,4 @@ def _open(
 def open_content(content: Content, answers: Answers) -> Opened:
     """Open what a file holds; errors as for `open_foreign`."""
     form = next(form for form in FORMS if form.recognises(content))
-    return form.open(content, answers)
+    return form.open(content, answers)._replace(answers=answers)

@@ -183,7 +183,9 @@ def _fit(backbone: str, content: Content) -> tuple[tuple[Mapping[str, Tensor], i
     with torch.device("meta"):
         shape = build_classifier(backbone, _ASKED)
     expected = {key: tuple(tensor.shape) for key, tensor in shape.state_dict().items()}
-    weights = {key: value for key, value in content.weights.items() if key in expected or not key.startswith(_SPARE)}
+    weights: Mapping[str, Tensor] = {
+        key: value for key, value in content.weights.items() if key in expected or not key.startswith(_SPARE)
+    }
     fault = _misfit(expected, weights, content.name, backbone)
     if fault and backbone.startswith("timm:") and (filtered := _by_timm(shape, weights)) is not None:
         weights = filtered

@@ -1,4 +1,4 @@
-"""What a form of checkpoint files of other programs is: what is known of one before it is opened, and what comes of it."""
+"""What a form of checkpoint files of other programs is: what one holds, and what opens."""
 
 from __future__ import annotations
 
@@ -45,10 +45,13 @@ class Opened(NamedTuple):
     ----------
     info : CheckpointInfo
     network : HeadNetwork or Classifier
+    answers : Answers
+        All by which it was read.
     """
 
     info: CheckpointInfo
     network: HeadNetwork | Classifier
+    answers: Answers = Answers()
 
 
 @dataclass(frozen=True)

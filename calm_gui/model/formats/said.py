@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.answers import Answers
-from calm_gui.model.info import Method
+from calm_gui.model.info import AnsweredMethod
 
 __all__ = ["architecture_of", "stated_answers"]
 
@@ -48,5 +48,5 @@ def stated_answers(content: Mapping[str, Any], name: str) -> Answers:
             classes = json.loads(classes)
         except (ValueError, RecursionError) as error:
             raise CheckpointError(f"the classes in the metadata of {name} aren't JSON ({error})") from error
-    method = said if said in get_args(Method) else None
+    method = said if said in get_args(AnsweredMethod) else None
     return Answers.from_json({"method": method, **({"classes": classes} if isinstance(classes, list) else {})})

@@ -6,6 +6,7 @@ from typing import Any
 from calm_gui.core.maps import Map
 from calm_gui.render.map_scale import quantity
 from calm_gui.session.actions.intents import Intents
+from calm_gui.session.limits import Limits
 from calm_gui.session.pane import MAX_PANES, Pane
 from calm_gui.session.state import View
 
@@ -20,9 +21,15 @@ class Arranging(Intents):
         self.store.update(undoable, view=self.state.view._replace(**changes))
 
     def lock_scales(self) -> None:
-        """Keep the scales that are shown now for all pictures and readings to come."""
+        """Keep the limits that are shown now for all pictures to come."""
         scales = {quantity(c.shown): c.scale for c in self.scene.panes if isinstance(c.shown, Map) and c.scale}
-        self.update_view(scale_mode="locked", locked=tuple(scales.items()))
+        limits = tuple(Limits(name, scale.low, scale.high) for name, scale in scales.items())
+        self.update_view(scale_mode="shared", limits=limits)
+
+    def set_limits(self, of: str, limits: Limits | None, undoable: bool = True) -> None:
+        """Set the limits of the colours of one quantity; None fits them to the maps again."""
+        others = tuple(one for one in self.state.view.limits if one.quantity != of)
+        self.update_view(undoable, limits=(*others, limits) if limits else others)
 
     def reset_view(self) -> None:
         """Zoom so that the whole picture fits."""

@@ -1,17 +1,19 @@
 """Pictures with true boxes: our CSV tables and the public benchmark's metadata, checked before anything is computed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from calm_gui.errors import why_unreadable
 from calm_training.datasets.faults import without_faults
-from calm_training.datasets.text_table import csv_rows, listed, text_table
+from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.text_table import csv_rows, listed, text_lines, text_table
 
-__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_wsol"]
+__all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_cub", "read_boxes_wsol"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,20 @@ class BoxedPicture:
     size: tuple[int, int]
     boxes: NDArray[np.float64]
 
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The class alone."""
+        return (self.label,)
 
-def read_boxes_csv(table: Path) -> list[BoxedPicture]:
+
+def read_boxes_csv(table: Path, labels: Mapping[str, int] | None = None) -> list[BoxedPicture]:
     """Rows of a CSV with the columns file (relative to it), class_index, width, height, boxes (``x0 y0 x1 y1;...``).
+
+    Parameters
+    ----------
+    table : Path
+    labels : mapping, optional
+        Labels of the names in the column class, which is then read instead of class_index.
 
     Raises
     ------
@@ -47,7 +60,8 @@ def read_boxes_csv(table: Path) -> list[BoxedPicture]:
         try:
             size = int(row["width"]), int(row["height"])
             boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
-            picture = BoxedPicture(table.parent / row["file"], int(row["class_index"]), size, _boxes(boxes))
+            label = int(row["class_index"]) if labels is None else labels[row["class"]]
+            picture = BoxedPicture(table.parent / row["file"], label, size, _boxes(boxes))
         except (KeyError, ValueError, AttributeError, TypeError) as error:
             faults.append(f"{table}, line {line}: {why_unreadable(error)}")
             continue
@@ -86,6 +100,35 @@ def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
     return without_faults(pictures, faults, metadata)
 
 
+def read_boxes_cub(root: Path, pictures: PictureSet) -> list[BoxedPicture]:
+    """The boxes that CUB has for pictures of it, ``bounding_boxes.txt``: id, x, y, width, height.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason.
+    """
+    table, faults = root / "bounding_boxes.txt", list[str]()
+    ids = {root / "images" / line.split()[-1]: line.split()[0] for _, line in text_lines(root / "images.txt")}
+    rows = {line.split()[0]: (number, line.split()[1:]) for number, line in text_lines(table)}
+    found = []
+    for sample in pictures.samples:
+        number, row = rows.get(ids[sample.path], (0, []))
+        try:
+            x, y, width, height = map(float, row)
+            with Image.open(sample.path) as file:
+                size = file.size
+        except (OSError, ValueError) as error:
+            faults.append(f"{table}, line {number}: {sample.path.name}: {why_unreadable(error)}")
+            continue
+        # Some boxes reach over the edge by a part of a pixel.
+        box = (max(x, 0.0), max(y, 0.0), min(x + width, size[0]), min(y + height, size[1]))
+        picture = BoxedPicture(sample.path, sample.label, size, np.array([box]))
+        faults += [f"{table}, line {number}: {fault}" for fault in _faults(picture)]
+        found.append(picture)
+    return without_faults(found, faults, table)
+
+
 def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:
     if any(len(row) != 4 for row in rows):
         raise ValueError("a box has four numbers, x0 y0 x1 y1")
@@ -110,6 +153,8 @@ def _box_faults(box: Sequence[float] | NDArray[np.float64], size: tuple[int, int
         return [f"box {text} isn't made of numbers"]
     if x1 < x0 or y1 < y0:
         return [f"reversed corners {text}"]
+    if x1 <= 1 and y1 <= 1 and min(width, height) > 1:
+        return [f"box {text} lies within 0 to 1, as fractions of the picture do; boxes are in pixels"]
     # A corner may lie on the edge itself (width, height): sets differ in that by one pixel.
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
         return [f"box {text} reaches outside {width} x {height}"]

@@ -53,6 +53,10 @@ def _folders(base: Path) -> list[Path]:
         raise DataError(f"{base} can't be read: {error.strerror}") from error
 
 
+_OF_SYSTEMS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot", "$recycle.bin", "lost+found"})
+"""Folders that archives and file servers put beside a user's own, in lower case."""
+
+
 def _is_hidden(name: str) -> bool:
-    """Whether a file or folder is none of the user's: hidden, or put beside it by a system (macOS's archives)."""
-    return name.startswith(".") or name == "__MACOSX"
+    """Whether a file or folder is none of the user's: hidden, or put beside it by a system."""
+    return name.startswith(".") or name.casefold() in _OF_SYSTEMS

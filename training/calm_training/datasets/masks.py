@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from calm_gui.errors import why_unreadable
+from calm_gui.errors import DataError, why_unreadable
 from calm_training.datasets.faults import without_faults
 from calm_training.datasets.text_table import csv_rows, listed, text_table
 from calm_training.metrics.pxap import unite_masks
 
 __all__ = ["MaskedPicture", "read_masks_csv", "read_masks_wsol"]
+
+_FEW = 32
+"""So many different values, none of them 255, are numbers of something; more are a picture or a lossy mask."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,40 @@ class MaskedPicture:
         return [self.path, *self.mask_paths, *([self.ignore_path] if self.ignore_path else [])]
 
     def mask(self) -> NDArray[np.uint8]:
-        """The mask as `PxAP` takes it, (h,w): 255 in a file is the object, 0 is not, anything else doesn't count."""
-        masks = [_gray(path) for path in self.mask_paths]
+        """The mask as `PxAP` takes it, (h,w): 255 in a file is the object, 0 is not, anything else doesn't count.
+
+        A file of 0 and 1 has 1 for the object; one with a palette, as VOC's, any index but 0, and 255 doesn't count.
+
+        Raises
+        ------
+        DataError
+            If a file has other values instead of 255, or the masks aren't of one size.
+        """
+        masks = [_mask(path) for path in self.mask_paths]
+        for path, mask in zip(self.mask_paths, masks, strict=True):
+            if mask.shape != masks[0].shape:
+                (h0, w0), (h1, w1) = masks[0].shape, mask.shape
+                raise DataError(f"{self.mask_paths[0]} has {w0} x {h0} pixels, but {path} of one picture {w1} x {h1}")
         unsure = np.any([(mask > 0) & (mask < 255) for mask in masks], 0)
-        ignored = unsure if self.ignore_path is None else unsure | (_gray(self.ignore_path) > 0)
+        ignored = unsure if self.ignore_path is None else unsure | (_mask(self.ignore_path) > 0)
         return unite_masks([mask == 255 for mask in masks], ignored)
 
 
-def _gray(path: Path) -> NDArray[np.uint8]:
+def _mask(path: Path) -> NDArray[np.uint8]:
+    """A mask file as 0, 255 for the object, and anything else for what doesn't count."""
     with Image.open(path) as file:
-        return np.asarray(file.convert("L"))
+        if file.mode == "P":
+            index = np.asarray(file)
+            return np.where(index == 0, 0, np.where(index == 255, 128, 255)).astype(np.uint8)
+        values = np.asarray(file.convert("L"))
+    peak = int(values.max())
+    if peak == 1:
+        return values * np.uint8(255)
+    if 1 < peak < 255 and len(np.unique(values)) <= _FEW:
+        raise DataError(
+            f"{path} holds no 255 for the object but values up to {peak}; write the object as 255 and the rest as 0"
+        )
+    return values
 
 
 def read_masks_csv(table: Path) -> list[MaskedPicture]:

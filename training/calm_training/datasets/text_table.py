@@ -7,7 +7,7 @@ from typing import Any
 
 from calm_gui.errors import DataError
 
-__all__ = ["Rows", "csv_rows", "listed", "text_lines", "text_table", "whole_number"]
+__all__ = ["Rows", "csv_columns", "csv_rows", "listed", "text_lines", "text_table", "whole_number"]
 
 Rows = dict[str, list[tuple[int, list[Any]]]]
 """Line number and values of each row, by the picture's id."""
@@ -41,11 +41,30 @@ def listed(metadata: Path, tables: dict[str, Rows], faults: list[str]) -> Iterat
         seen.add(image)
 
 
+def csv_columns(table: Path) -> tuple[str, ...]:
+    """Names of a CSV file's columns.
+
+    Raises
+    ------
+    DataError
+        If it can't be read.
+    """
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            return tuple(next(csv.reader(file), ()))
+    except OSError as error:
+        raise DataError(f"{table} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{table} isn't text in UTF-8: {error.reason} at byte {error.start}") from error
+
+
 def csv_rows(table: Path) -> list[dict[str, str]]:
     """Rows of a CSV file with a header, by the names of its columns."""
     try:
         with table.open(newline="", encoding="utf-8-sig") as file:
-            return list(csv.DictReader(file))
+            return list(csv.DictReader(file, restval=""))  # a row that is cut off has empty values
+    except csv.Error as error:
+        raise DataError(f"{table} isn't a CSV table: {error}") from error
     except OSError as error:
         raise DataError(f"{table} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

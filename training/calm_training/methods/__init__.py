@@ -10,13 +10,16 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from calm_gui.errors import CalmError
+from calm_training.methods.acol import Acol
 from calm_training.methods.adl import Adl
 from calm_training.methods.calm_em import CalmEm
 from calm_training.methods.calm_ml import CalmMl
 from calm_training.methods.cam import Cam
 from calm_training.methods.cutmix import CutMix
 from calm_training.methods.has import Has
+from calm_training.methods.inca_reading import IncaReading
 from calm_training.methods.method import Batch, Objective, Step, TrainingMethod
+from calm_training.methods.spg import Spg
 
 __all__ = ["Batch", "Objective", "Step", "TrainingMethod", "make_methods", "method_named", "training_methods"]
 
@@ -27,6 +30,9 @@ _OWN: tuple[type[TrainingMethod[Any]], ...] = (
     Has,
     CutMix,
     Adl,
+    Acol,
+    Spg,
+    IncaReading,
 )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from calm_gui.model.calm import HeadNetwork
+from calm_training.draws import Range, uniform
 from calm_training.methods.method import Step, TrainingMethod
 from calm_training.methods.places import places_in
 from calm_training.settings import Section, setting
@@ -47,7 +48,9 @@ class Adl(TrainingMethod[AdlSettings]):
     """Changes the features of a few stages in training alone, under any objective."""
 
     name = "adl"
+    title = "ADL"
     Settings = AdlSettings
+    ranges: ClassVar[dict[str, Range]] = {"drop_rate": uniform(0, 1), "threshold": uniform(0, 1)}
 
     def __init__(self, settings: AdlSettings | None = None) -> None:
         super().__init__(settings)

@@ -23,7 +23,7 @@ class CalmEmSettings(CalmSettings):
 
     Attributes
     ----------
-    saliency_activation, normaliser_gradient
+    saliency_activation, normaliser_gradient, context, saliency_power
         As in `CalmSettings`.
     e_step : {"current", "ema", "epoch"}
         Which parameters theta' the E-step takes: the current ones (the gradient is then CALM-ML's, by Fisher's
@@ -43,6 +43,7 @@ class CalmEm(CalmMl):
 
     settings: CalmEmSettings
     name = "calm-em"
+    title = "CALM-EM"
     Settings = CalmEmSettings
     reads_as = "calm-em"
 

@@ -15,6 +15,7 @@ class Cam(Objective[NoSettings]):
     """Class branch alone, its mean the logits."""
 
     name = "cam"
+    title = "CAM"
     reads_as = "cam"
 
     def make_head(self, channels: int, classes: int) -> CamHead:

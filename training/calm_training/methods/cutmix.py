@@ -1,11 +1,12 @@
 """CutMix: a box of one picture is pasted into another, and their labels are mixed (Yun et al., ICCV 2019)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import torch
 
+from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Step, TrainingMethod
 from calm_training.objectives import TopTarget
 from calm_training.settings import Section, setting
@@ -31,11 +32,17 @@ class CutMixSettings(Section):
     probability: float = setting(1.0, above=0, high=1)
 
 
+_SIZE = Range("1/Uniform(0, 2] - 1/2", lambda generator, _: max(1 / (2 - float(generator.uniform(0, 2))) - 0.5, 1e-3))
+"""Of the WSOL benchmark's size prior; a beta of 0 isn't a distribution."""
+
+
 class CutMix(TrainingMethod[CutMixSettings]):
     """Mixes the pictures of a batch and their labels, under any objective; one box for all of them."""
 
     name = "cutmix"
+    title = "CutMix"
     Settings = CutMixSettings
+    ranges: ClassVar[dict[str, Range]] = {"beta": _SIZE, "probability": uniform(0, 1)}
     changes_pictures = True
 
     def change_batch(self, batch: Batch, step: Step) -> Batch:
@@ -53,7 +60,7 @@ class CutMix(TrainingMethod[CutMixSettings]):
         stays = 1 - (y1 - y0) * (x1 - x0) / (height * width)
         classes = torch.stack([batch.labels, step.gather(batch.labels)[other]], 1)
         weights = torch.tensor([stays, 1 - stays], device=classes.device).expand(len(classes), 2)
-        return Batch(inputs, batch.labels, TopTarget(classes, weights))
+        return replace(batch, inputs=inputs, target=TopTarget(classes, weights))
 
 
 def cut_box(size: tuple[int, int], share: float, centre: tuple[int, int]) -> tuple[int, int, int, int]:

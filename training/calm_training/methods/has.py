@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from calm_training.draws import Range, log_uniform, uniform
 from calm_training.methods.method import Batch, Step, TrainingMethod
 from calm_training.settings import Section, setting
 
@@ -36,7 +37,9 @@ class Has(TrainingMethod[HasSettings]):
     """Hides squares of every training picture, under any objective."""
 
     name = "has"
+    title = "HaS"
     Settings = HasSettings
+    ranges: ClassVar[dict[str, Range]] = {"grid_size": log_uniform(2, 1, 6, whole=True), "drop_rate": uniform(0, 1)}
     changes_pictures = True
 
     def change_batch(self, batch: Batch, step: Step) -> Batch:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
-from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.calm import Head, HeadNetwork
 from calm_gui.model.info import Activation, Method
+from calm_training.draws import Range
 from calm_training.objectives import Target
 from calm_training.settings import Section
 
@@ -33,11 +34,14 @@ class Batch:
         Class indices.
     target : Tensor or TopTarget
         What the loss asks for: the labels, unless a method mixes them.
+    size : (int, int) or None
+        Height and width of the pictures, where the inputs are features.
     """
 
     inputs: Tensor
     labels: Tensor
     target: Target
+    size: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,20 @@ class TrainingMethod(Generic[S]):
     ----------
     name : str
         In recipes, where ``[methods.<name>]`` switches it on.
+    title : str
+        As people call it.
     Settings : type
         Its settings, a `Section`.
+    ranges : mapping
+        What ``calm-train search`` draws some of its settings from, in that order.
     changes_pictures : bool
         Whether `change_batch` does anything: then the outputs of frozen stages can't be kept.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
     Settings: ClassVar[type[Section]] = NoSettings
+    ranges: ClassVar[Mapping[str, Range]] = {}
     changes_pictures: ClassVar[bool] = False
 
     def __init__(self, settings: S | None = None) -> None:
@@ -137,18 +147,33 @@ class Objective(TrainingMethod[S]):
 
     Attributes
     ----------
-    reads_as : {"calm-em", "calm-ml", "cam"}
+    reads_as : {"calm-em", "calm-ml", "cam", "acol"}
         ``method`` in the metadata of its checkpoints.
+    extra : torch.nn.Module
+        Layers that training needs and the checkpoint doesn't, made in `attach`; they learn at the head's rate.
     """
 
     reads_as: ClassVar[Method]
+
+    def __init__(self, settings: S | None = None) -> None:
+        super().__init__(settings)
+        self.extra: nn.Module = nn.Identity()
 
     @property
     def saliency_activation(self) -> Activation | None:
         """Of its checkpoints; None where there is no saliency branch."""
         return None
 
-    def make_head(self, channels: int, classes: int) -> CalmHead | CamHead:
+    @property
+    def head_options(self) -> dict[str, Any]:
+        """What of its checkpoints' heads differs from the paper's, as `CheckpointInfo` names it."""
+        return {}
+
+    def stands_on(self, backbone: str) -> str:
+        """Name of the variant of a backbone that the heads stand on; by default the backbone itself."""
+        return backbone
+
+    def make_head(self, channels: int, classes: int) -> Head:
         """The output layers, with random weights, on features (B,channels,H,W)."""
         raise NotImplementedError
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+import torch
 from torch import nn
 
 from calm_gui.errors import CalmError
 from calm_gui.model.calm import HeadNetwork
 
-__all__ = ["places_in"]
+__all__ = ["channels_of", "places_in"]
 
 
 def places_in(
@@ -33,9 +34,27 @@ def places_in(
     """
     if backbone not in known:
         raise CalmError(f"{method} has no places in {backbone}; it has some in {', '.join(known)}")
-    modules = [network.backbone.get_submodule(name) for name in known[backbone]]
+    try:
+        modules = [network.backbone.get_submodule(name) for name in known[backbone]]
+    except AttributeError as error:
+        raise CalmError(
+            f"{method} can't stand beside a method that leaves layers of {backbone} out: {error}"
+        ) from error
     within = set(trained.modules())
     for name, module in zip(known[backbone], modules, strict=True):
         if module not in within:
             raise CalmError(f"{method} acts behind {name} of {backbone}, which is frozen; freeze less (model.freeze)")
     return modules
+
+
+def channels_of(network: HeadNetwork, modules: list[nn.Module]) -> list[int]:
+    """Channels of what modules give, found by a forward pass."""
+    found: list[int] = []
+    hooks = [module.register_forward_hook(lambda *call: found.append(int(call[2].shape[1]))) for module in modules]
+    training, parameter = network.training, next(network.parameters())
+    with torch.no_grad():
+        network.eval().backbone(torch.zeros(1, 3, 96, 96, device=parameter.device))
+    network.train(training)
+    for hook in hooks:
+        hook.remove()
+    return found

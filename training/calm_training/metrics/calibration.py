@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calm_gui.errors import DataError
 
-__all__ = ["Calibration"]
+__all__ = ["Calibration", "expected_errors"]
 
 
 class Calibration:
@@ -105,3 +108,27 @@ class Calibration:
             "bins": table,
             "images": self.images,
         }
+
+
+def expected_errors(
+    confidence: NDArray[np.float64], right: NDArray[np.float64], times: NDArray[np.integer], bins: int = 15
+) -> NDArray[np.float64]:
+    """Expected calibration error of resamples of pictures.
+
+    Parameters
+    ----------
+    confidence, right : ndarray (n,)
+        Confidence of every picture, and 1 where it was right, else 0.
+    times : ndarray (R,n)
+        How often each resample has each picture.
+    bins : int
+        As in `Calibration`.
+
+    Returns
+    -------
+    ndarray (R,)
+    """
+    edges = np.arange(1, bins + 1) / bins
+    number = np.minimum(np.searchsorted(edges, confidence, side="left"), bins - 1)
+    off = (confidence - right)[:, None] * (number[:, None] == np.arange(bins))
+    return np.asarray(np.abs(times @ off).sum(1) / times.sum(1))

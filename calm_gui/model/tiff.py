@@ -1,0 +1,168 @@
+"""TIFFs that Pillow reads wrongly or not at all: decoded by tifffile, or refused for what they are."""
+
+import io
+import logging
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from calm_gui.errors import PictureError
+
+__all__ = ["TIFF_SIGNATURES", "TiffContent", "tiff_content"]
+
+TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+"""Of TIFF and BigTIFF."""
+
+_WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB, _SEPARATED = 0, 1, 2, 5
+_RAW = (32803, 34892)
+"""Photometric interpretations of camera raw: a colour filter array, and linear raw."""
+
+_DNG_VERSION, _ORIENTATION, _PROFILE = 50706, 274, 34675
+_ALPHA = (1, 2)
+_MOST_LOOKED_AT = 16
+"""Directories in which a raw picture is looked for."""
+
+
+@dataclass(frozen=True)
+class TiffContent:
+    """What the tags say that Pillow doesn't.
+
+    Attributes
+    ----------
+    image : PIL.Image.Image or None
+        The first picture where Pillow would get it wrong; None where Pillow reads it right.
+    white_is_zero : bool
+        Whether deep values are to be inverted after Pillow has read them.
+    notes : tuple of str
+        What was done, a phrase each.
+    """
+
+    image: Image.Image | None = None
+    white_is_zero: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def tiff_content(data: bytes, name: str, most_pixels: int) -> TiffContent:
+    """Look at the tags of a TIFF and decode what is deeper than 8 bits.
+
+    Pillow has no reader for planes of 16-bit samples, doesn't turn round deep gray whose zero is white, and takes the
+    preview that a camera's raw file begins with for the picture.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        For messages.
+    most_pixels : int
+        Larger ones are left to be refused.
+
+    Raises
+    ------
+    PictureError
+        With what it is, for camera raw and for numbers of channels that no picture to look at has.
+    """
+    import tifffile  # off the start-up path
+
+    _hush()
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page = file.pages.first
+            if _DNG_VERSION in page.tags or _holds_raw(file):
+                raise PictureError(f"{name} is camera raw, of which only a preview could be shown; develop it first")
+            _refuse_channels(page, name)
+            deep = max(_bits(page)) > 8 or int(page.sampleformat or 1) != 1
+            if not deep or page.imagewidth * page.imagelength > most_pixels:
+                return TiffContent()
+            try:
+                values = page.asarray()
+            except Exception:  # a compression that tifffile has no codec for, or a damaged strip: Pillow's turn
+                return TiffContent(white_is_zero=page.photometric == _WHITE_IS_ZERO)
+            content = _decoded(page, values, name)
+            if content.image and (frames := len(file.pages)) > 1:
+                return replace(content, notes=(f"first of {frames} frames", *content.notes))
+            return content
+    except PictureError:
+        raise
+    except Exception:  # damaged tags raise anything; Pillow says what is wrong
+        return TiffContent()
+
+
+@cache
+def _hush() -> None:
+    """Keep tifffile's remarks about odd tags off stderr."""
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    logging.getLogger("tifffile").propagate = False
+
+
+def _bits(page: Any) -> tuple[int, ...]:
+    bits = page.bitspersample
+    return tuple(bits) if isinstance(bits, tuple) else (int(bits),)
+
+
+def _holds_raw(file: Any) -> bool:
+    looked_at = 0
+    for page in file.pages:
+        for each in (page, *(page.pages or ())):
+            looked_at += 1
+            if looked_at > _MOST_LOOKED_AT:
+                return False
+            if getattr(each, "photometric", None) in _RAW:
+                return True
+    return False
+
+
+def _refuse_channels(page: Any, name: str) -> None:
+    samples = int(page.samplesperpixel)
+    colours = {_RGB: 3, _SEPARATED: 4}.get(page.photometric, 1)
+    alpha = len(page.extrasamples) == 1 and page.extrasamples[0] in _ALPHA
+    deep, kind = max(_bits(page)) > 8, int(page.sampleformat or 1)
+    what = ""
+    if colours == 1 and samples > 1 and not (samples == 2 and alpha):
+        what = f"{samples} channels"
+    elif deep and samples > colours and not (samples == colours + 1 and alpha):
+        what = f"{samples} channels of {max(_bits(page))} bits"
+    elif samples > 1 and kind == 3:
+        what = "floating-point colour"
+    elif kind in (5, 6):
+        what = "complex numbers"
+    if what:
+        raise PictureError(f"{name} holds {what}, which isn't read; save it as 8- or 16-bit RGB or gray")
+
+
+def _decoded(page: Any, values: NDArray[Any], name: str) -> TiffContent:
+    planar = values.ndim == 3 and int(page.planarconfig) == 2
+    if planar:
+        values = np.moveaxis(values, 0, -1)
+    if page.photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO) and values.ndim == 2:
+        image = _gray(values, page.photometric == _WHITE_IS_ZERO)
+    elif values.ndim == 3 and values.dtype == np.uint16 and page.photometric in (_RGB, _SEPARATED):
+        eight = np.ascontiguousarray((values >> 8).astype(np.uint8))
+        modes = {(_RGB, 3): "RGB", (_RGB, 4): "RGBA", (_SEPARATED, 4): "CMYK"}
+        mode = modes.get((int(page.photometric), values.shape[2]))
+        if mode is None:
+            raise PictureError(f"{name} holds {values.shape[2]} channels; save it as 8- or 16-bit RGB or gray")
+        image = Image.frombytes(mode, (values.shape[1], values.shape[0]), eight.tobytes())
+    else:
+        return TiffContent()  # gray with alpha, palettes, Lab: Pillow reads them or says that it can't
+    if orientation := page.tags.get(_ORIENTATION):
+        image.getexif()[_ORIENTATION] = int(orientation.value)
+    if profile := page.tags.get(_PROFILE):
+        image.info["icc_profile"] = bytes(profile.value)
+    notes = ("16-bit colour read at 8 bits",) if image.mode in ("RGB", "RGBA", "CMYK") else ()
+    return TiffContent(image, notes=notes)
+
+
+def _gray(values: NDArray[Any], white_is_zero: bool) -> Image.Image:
+    """One channel as an image of mode I;16, I or F, brighter where the picture is."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind == "u" and size <= 2:
+        turned = np.iinfo(values.dtype).max - values if white_is_zero else values
+        return Image.fromarray(np.ascontiguousarray(turned.astype("<u2")))
+    if kind == "i" and size <= 2:
+        return Image.fromarray(-values.astype(np.int32) if white_is_zero else values.astype(np.int32))
+    floats = values.astype(np.float32)
+    return Image.fromarray(-floats if white_is_zero else floats)

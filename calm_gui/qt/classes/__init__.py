@@ -1,0 +1,1 @@
+"""The classes and groups: tree, list, search, and how their rows are painted."""

@@ -1,0 +1,1 @@
+"""The panes in the middle: pictures with their maps, headers, scale bars, the ledger line."""

@@ -1,0 +1,65 @@
+"""The menu of a pane: what it shows, of which set, picture and checkpoint."""
+
+from pathlib import Path
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+
+from calm_gui.core.readings import ATTRIBUTION, READINGS
+from calm_gui.methods import METHODS
+from calm_gui.qt.hub import Hub
+from calm_gui.session.pane import PICTURE, About, Pane, Shows
+from calm_gui.session.scene import PaneContent
+
+__all__ = ["fill_pane_menu"]
+
+_ABOUT_NAMES: dict[About, str] = {"target": "of A", "contrast": "of B", "superset": "of A's suggested group"}
+
+
+def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position: int) -> None:
+    """Fill the menu of the pane at a position for what it shows now."""
+    menu.clear()
+    workspace, pane = hub.workspace, content.pane if content else Pane()
+    explanation = content.explanation if content else None
+
+    def choice(into: QMenu, text: str, shows: Shows, about: About) -> QAction:
+        now = (content.shows, content.pane.about if shows is ATTRIBUTION else about) if content else None
+        action = into.addAction(text)
+        action.setCheckable(True)
+        action.setChecked(now == (shows, about))
+        action.triggered.connect(lambda: workspace.change_pane(position, shows=shows, about=about))
+        return action
+
+    for reading in READINGS.values():
+        refusal = reading.refusal(explanation) if explanation else ""
+        for about, words in _ABOUT_NAMES.items() if reading is ATTRIBUTION else (("target", ""),):
+            action = choice(menu, f"{reading.label} {words}".rstrip(), reading, about)
+            action.setEnabled(not refusal)
+            action.setToolTip(refusal or reading.meaning)
+    choice(menu, "Picture only", PICTURE, "target")
+    menu.setToolTipsVisible(True)
+    methods = menu.addMenu("Other method")
+    for method in METHODS.values():
+        choice(methods, method.title, method, pane.about)
+    menu.addSeparator()
+    checkpoints = menu.addMenu("Checkpoint")
+    first = checkpoints.addAction("the chosen one")
+    first.setCheckable(True)
+    first.setChecked(pane.checkpoint is None)
+    first.triggered.connect(lambda: workspace.change_pane(position, checkpoint=None))
+    for key in workspace.compute.infos:
+        action = checkpoints.addAction(Path(key).name)
+        action.setCheckable(True)
+        action.setChecked(pane.checkpoint == key)
+        action.triggered.connect(lambda _=False, k=key: workspace.change_pane(position, checkpoint=k))
+    pin = menu.addAction("Keep this picture")
+    pin.setCheckable(True)
+    pin.setChecked(pane.picture is not None)
+    pin.triggered.connect(lambda on: workspace.change_pane(position, picture=workspace.state.picture if on else None))
+    menu.addSeparator()
+    menu.addAction("Add a pane like this").triggered.connect(
+        lambda: workspace.set_panes((*workspace.state.panes, pane))
+    )
+    close = menu.addAction("Close pane")
+    close.setEnabled(len(workspace.state.panes) > 1)
+    close.triggered.connect(lambda: workspace.close_pane(position))

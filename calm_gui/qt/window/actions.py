@@ -1,0 +1,138 @@
+"""Menus and shortcuts: every action that has a name."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar
+
+from calm_gui.qt.icons import icon
+from calm_gui.qt.settings import Settings
+
+__all__ = ["Command", "add_menus", "add_recent_menus", "apply_shortcuts"]
+
+
+class Command(NamedTuple):
+    """One action.
+
+    Attributes
+    ----------
+    name : str
+        Identifies it in settings (shortcuts) and in tests.
+    text : str
+        With ``&`` before the letter of its menu key.
+    run : callable
+    shortcut : str
+        As Qt writes key sequences; several separated by ``; ``.
+    icon : str
+        Of the bundled icons; empty for none.
+    tip : str
+    checked : bool or None
+        Its state at the start, for actions that are on or off.
+    """
+
+    name: str
+    text: str
+    run: Callable[..., object]
+    shortcut: str = ""
+    icon: str = ""
+    tip: str = ""
+    checked: bool | None = None
+
+
+def add_menus(window: QMainWindow, bar: QMenuBar, menus: dict[str, list[Command | None]]) -> dict[str, QAction]:
+    """Fill the menu bar.
+
+    Parameters
+    ----------
+    window : QMainWindow
+        Owns the actions, which so have their shortcuts while the menus are hidden.
+    bar : QMenuBar
+    menus : dict of title to commands
+        None stands for a separator.
+
+    Returns
+    -------
+    dict of command name to QAction
+    """
+    actions: dict[str, QAction] = {}
+    for title, commands in menus.items():
+        menu = bar.addMenu(title)
+        menu.setToolTipsVisible(True)
+        for command in commands:
+            if command is None:
+                menu.addSeparator()
+                continue
+            action = QAction(command.text, window)
+            action.setObjectName(command.name)
+            if command.shortcut:
+                action.setShortcuts([QKeySequence(keys) for keys in command.shortcut.split("; ")])
+            if command.icon:
+                action.setIcon(icon(command.icon))
+                action.setProperty("icon name", command.icon)
+            plain = command.text.replace("&", "").rstrip("…")
+            action.setToolTip(f"{command.tip or plain}" + (f" ({command.shortcut})" if command.shortcut else ""))
+            if command.checked is None:
+                action.triggered.connect(lambda _=False, run=command.run: run())
+            else:
+                action.setCheckable(True)
+                action.setChecked(command.checked)
+                action.toggled.connect(command.run)
+            menu.addAction(action)
+            window.addAction(action)
+            actions[command.name] = action
+    return actions
+
+
+def add_recent_menus(
+    window: QMainWindow, bar: QMenuBar, settings: Settings, open_paths: Callable[[list[str]], object]
+) -> None:
+    """Add submenus of recently opened pictures and checkpoints to the first menu."""
+    first = bar.actions()[0].menu()
+    assert isinstance(first, QMenu)
+    before = first.actions()[-1]
+    for title, kind in (("Recent pict&ures", "pictures"), ("Recent chec&kpoints", "checkpoints")):
+        menu = QMenu(title, window)
+        menu.aboutToShow.connect(lambda m=menu, k=kind: _fill_recent(m, settings.recent(k), open_paths))
+        first.insertMenu(before, menu)
+    first.insertSeparator(before)
+
+
+def _fill_recent(menu: QMenu, paths: list[str], open_paths: Callable[[list[str]], object]) -> None:
+    menu.clear()
+    for path in paths:
+        menu.addAction(path).triggered.connect(lambda _=False, p=path: open_paths([p]))
+    if not paths:
+        menu.addAction("nothing yet").setEnabled(False)
+
+
+def apply_shortcuts(actions: dict[str, QAction], settings: Settings) -> list[str]:
+    """Give actions the shortcuts that the user has chosen; each knows its own default.
+
+    A key that a person chose stays; an action that has it by default goes without.
+
+    Returns
+    -------
+    list of str
+        A sentence for each default that was dropped.
+    """
+    chosen_keys = {
+        key: name
+        for name in actions
+        if (text := settings.text(f"shortcut {name}", "\0")) != "\0"
+        for key in text.split("; ")
+        if key
+    }
+    dropped = []
+    for name, action in actions.items():
+        if action.property("default") is None:
+            action.setProperty("default", "; ".join(keys.toString() for keys in action.shortcuts()))
+        own = settings.text(f"shortcut {name}", "\0") != "\0"
+        keys = settings.text(f"shortcut {name}", action.property("default")).split("; ")
+        taken = [key for key in keys if key and not own and chosen_keys.get(key, name) != name]
+        for key in taken:
+            of = actions[chosen_keys[key]].text().replace("&", "").rstrip("…")
+            what = action.text().replace("&", "").rstrip("…")
+            dropped.append(f"{key} stays with {of}, as you chose; {what} has no key now")
+        action.setShortcuts([QKeySequence(key) for key in keys if key and key not in taken])
+    return dropped

@@ -1,0 +1,70 @@
+"""The window's dialogs, each imported when it's first asked for."""
+
+from typing import TYPE_CHECKING
+
+from PySide6 import QtWidgets
+
+from calm_gui.qt.settings import Settings
+
+if TYPE_CHECKING:
+    from calm_gui.qt.window.main_window import MainWindow
+
+__all__ = ["Dialogs"]
+
+
+class Dialogs:
+    """Opens dialogs.
+
+    Parameters
+    ----------
+    window : MainWindow
+    settings : Settings
+    """
+
+    def __init__(self, window: "MainWindow", settings: Settings) -> None:
+        self._window, self._settings = window, settings
+        self._run = window.files.run
+
+    def show_checkpoint(self) -> None:
+        """Show what the checkpoint is and where it computes."""
+        from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+
+        self._run(CheckpointDialog(self._window.hub, self._window))
+
+    def annotate(self) -> None:
+        """Annotate supersets, beginning with the table at hand."""
+        from calm_gui.qt.annotation_dialog import AnnotationDialog
+
+        self._run(AnnotationDialog(self._window.hub, parent=self._window))
+
+    def match_classes(self) -> None:
+        """Match classes to WordNet's nouns."""
+        from calm_gui.qt.matching_dialog import MatchingDialog
+
+        self._run(MatchingDialog(self._window.hub, self._window))
+
+    def show_about(self) -> None:
+        """Show versions, licences and whose pictures the samples are."""
+        from calm_gui.qt.about import AboutDialog
+
+        self._run(AboutDialog(self._window))
+
+    def show_keys(self) -> None:
+        """Show all keys, and let them be changed."""
+        from calm_gui.qt.dialogs.keys_dialog import KeysDialog
+
+        self._run(KeysDialog(self._window.actions_by_name, self._settings, self._window))
+
+    def report_problem(self) -> None:
+        """Collect what a report needs."""
+        from calm_gui.qt.report_dialog import ReportDialog
+
+        self._run(ReportDialog(self._window.hub, self._settings, self._window))
+
+    def keep_target(self) -> None:
+        """Ask for a name and keep the target under it."""
+        scene = self._window.hub.scene
+        target = scene.state.selection.target
+        name, accepted = QtWidgets.QInputDialog.getText(self._window, "Keep the set A", "Name", text=scene.name(target))
+        if accepted and name.strip():
+            self._window.workspace.keep_set(name.strip(), target)

@@ -1,0 +1,48 @@
+"""Names of output files that never collide."""
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+__all__ = ["free_name", "output_names"]
+
+
+def output_names(paths: Sequence[str]) -> dict[str, str]:
+    """A name for each picture's files: its stem, numbered where several pictures share it (case aside).
+
+    Parameters
+    ----------
+    paths : sequence of str
+        All pictures of a batch, so that every shard gives the same names.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for path in paths:
+        # Room for reading, class and extension within the 255 bytes that file systems allow.
+        stem = Path(path).stem.encode(errors="surrogateescape").decode(errors="replace").replace("\ufffd", "_")
+        stem = stem.encode()[:100].decode(errors="ignore") or "picture"
+        name, number = stem, 2
+        while name.casefold() in taken:
+            name, number = f"{stem}-{number}", number + 1
+        taken.add(name.casefold())
+        names[path] = name
+    return names
+
+
+def free_name(name: str, folder: Path, overwrite: bool = False, taken: Collection[str] = ()) -> str:
+    """`name`, with a number before its extension where it isn't free.
+
+    Parameters
+    ----------
+    name : str
+    folder : Path
+    overwrite : bool
+        Whether a file that is in the folder may be replaced.
+    taken : collection of str
+        Case-folded names that are never free: what has just been written is not to be replaced by its neighbour.
+    """
+    stem, dot, suffix = name.rpartition(".")
+    candidate, number = name, 2
+    while candidate.casefold() in taken or (not overwrite and os.path.lexists(folder / candidate)):
+        candidate, number = f"{stem}-{number}{dot}{suffix}", number + 1
+    return candidate

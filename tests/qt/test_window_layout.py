@@ -1,0 +1,331 @@
+"""The window's layout: how much of it the pictures get, docks that are remembered, nothing cut or beyond the screen."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QLabel
+from pytestqt.qtbot import QtBot
+
+from calm_gui.api import sample_pictures
+from calm_gui.qt.app import build_window
+from calm_gui.qt.docks import DOCKS, Dock, DockPanel
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.theme import DARK, LIGHT, Theme
+from calm_gui.qt.widgets.screen import fit_to_screen
+from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.session.pane import Pane, default_panes
+from calm_gui.session.scene import Scene
+
+TITLE_BAR = 25
+TWO = (Pane.of("attribution"), Pane.of("counterfactual"))
+
+
+@pytest.fixture(scope="module")
+def square(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A square picture."""
+    from PIL import Image
+
+    path = tmp_path_factory.mktemp("square") / "square.png"
+    Image.open(sample_pictures()[0]).convert("RGB").resize((300, 300)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tried(qapp: object, square: Path) -> Iterator[MainWindow]:
+    """A window of its own with a square picture and a second one, so that there is a film."""
+    window = build_window("demo", "cpu", Settings(None))
+    window.show()
+    window.workspace.open_pictures([square, *sample_pictures()[1:3]])
+    while window.workspace.busy:
+        QTest.qWait(20)
+    yield window
+    window.close()
+
+
+def settle(window: MainWindow) -> None:
+    for _ in range(4):
+        QTest.qWait(10)
+
+
+def share_of_pictures(window: MainWindow) -> float:
+    """Pixels of drawn pictures over those of the window with its title bar."""
+    drawn = 0.0
+    for pane in window.panes.panes:
+        if pane.isVisible():
+            rect = pane.canvas.picture_rect().intersected(pane.canvas.rect().toRectF())
+            drawn += rect.width() * rect.height()
+    return drawn / (window.width() * (window.height() + TITLE_BAR))
+
+
+@pytest.mark.parametrize(
+    ("size", "panes", "docks", "least"),
+    [
+        ((1440, 900), default_panes(), ("classes", "ladder", "pictures"), 0.28),
+        ((1440, 900), default_panes(), ("classes", "ladder"), 0.37),
+        ((1440, 900), TWO, (), 0.62),
+        ((1024, 768), default_panes(), ("ladder",), 0.40),
+        ((1024, 768), default_panes(), ("classes",), 0.40),
+        ((760, 520), default_panes(), ("ladder",), 0.25),
+        ((760, 520), default_panes(), ("classes",), 0.25),
+    ],
+)
+def test_pictures_get_their_share_of_the_window(
+    tried: MainWindow, size: tuple[int, int], panes: tuple[Pane, ...], docks: tuple[str, ...], least: float
+) -> None:
+    tried.docks.forget()
+    tried.docks.wanted = list(docks)
+    tried.workspace.set_panes(panes)
+    tried.resize(size[0], size[1] - TITLE_BAR)
+    tried.docks.apply()
+    settle(tried)
+    assert (tried.width(), tried.height() + TITLE_BAR) == size
+    assert {key for key in DOCKS if tried.docks.is_open(key)} == set(docks)
+    assert share_of_pictures(tried) >= least
+
+
+def test_a_dock_from_outside_is_one_file(qapp: object, qtbot: QtBot) -> None:
+    class Notes(DockPanel):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = QLabel(parent=self)
+
+        def show_scene(self, scene: Scene) -> None:
+            self.words.setText(scene.state.picture or "nothing")
+
+    DOCKS.register(Dock("notes", "Notes", "What one thinks of it", "right", 200, lambda _hub, _settings: Notes()))
+    try:
+        window = build_window("demo", "cpu", Settings(None))
+        qtbot.addWidget(window)
+        window.show()
+        button = next(button for button in window.stripes[1].buttons if button.key == "notes")
+        assert not window.docks.frames["notes"].is_made
+        button.click()
+        window.workspace.open_pictures([sample_pictures()[2]])
+        assert window.panel("notes").words.text() == str(sample_pictures()[2])
+        assert button.isChecked() and window.actions_by_name["dock_notes"].isChecked()
+        window.close()
+    finally:
+        DOCKS.forget("notes")
+    with pytest.raises(TypeError, match="lacks an area"):
+        DOCKS.register(Dock("x", "X", "x", "top", 200, lambda _hub, _settings: Notes()))  # type: ignore[arg-type]
+
+
+def test_a_folded_dock_costs_nothing_until_it_is_seen(own_window: MainWindow) -> None:
+    made = {key for key, frame in own_window.docks.frames.items() if frame.is_made}
+    assert made == {"classes", "ladder", "pictures"}
+
+
+def test_a_toggle_folds_the_others_of_its_area_unless_ctrl_keeps_them(own_window: MainWindow) -> None:
+    docks = own_window.docks
+    docks.toggle("view")
+    assert [key for key in DOCKS if docks.is_open(key)] == ["classes", "view", "pictures"]
+    docks.toggle("regions", keep=True)
+    assert docks.is_open("view") and docks.is_open("regions")
+    docks.toggle("view")
+    assert not docks.is_open("view") and docks.is_open("regions")
+
+
+def test_f7_f8_and_f9_fold_an_area_and_bring_it_back(own_window: MainWindow) -> None:
+    docks = own_window.docks
+    assert [own_window.actions_by_name[f"fold_{a}"].shortcut().toString() for a in ("left", "bottom", "right")] == [
+        "F7",
+        "F8",
+        "F9",
+    ]
+    docks.open("view", keep=True)
+    own_window.actions_by_name["fold_right"].trigger()
+    assert not docks.is_open("view") and not docks.is_open("ladder") and docks.is_open("classes")
+    own_window.actions_by_name["fold_right"].trigger()
+    assert docks.is_open("view") and docks.is_open("ladder")
+
+
+def test_what_a_person_chose_is_remembered_and_what_a_small_window_did_is_not(
+    qapp: object, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "settings.json"
+    first = build_window("demo", "cpu", Settings(path))
+    qtbot.addWidget(first)
+    first.restore()
+    first.show()
+    first.docks.open("view")
+    first.docks.fold("pictures")
+    settle(first)
+    first.docks.frames["view"].setFloating(False)
+    first.docks._sizes["view"] = 301  # as a drag of the edge keeps it
+    first.resize(800, 520)
+    settle(first)
+    assert [key for key in DOCKS if first.docks.is_open(key)] == ["view"]
+    first.actions_by_name["pictures_alone"].setChecked(True)
+    assert not any(first.docks.is_open(key) for key in DOCKS) and first.menu_row.isHidden() is False
+    first.close()
+    second = build_window("demo", "cpu", Settings(path))
+    qtbot.addWidget(second)
+    second.restore()
+    second.show()
+    second.resize(1440, 875)
+    settle(second)
+    assert [key for key in DOCKS if second.docks.is_open(key)] == ["classes", "view"]
+    assert abs(second.docks.frames["view"].width() - 301) <= 2
+    second.close()
+
+
+@pytest.mark.parametrize(
+    "kept", [{"docks": 3}, {"docks": {"open": "x", "sizes": {"view": "wide"}}}, {"widths": "AAAA"}]
+)
+def test_docks_that_make_no_sense_are_those_of_the_first_start(
+    qapp: object, qtbot: QtBot, tmp_path: Path, kept: dict[str, object]
+) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    for key, value in kept.items():
+        settings.set(key, value)
+    window = build_window("demo", "cpu", settings)
+    qtbot.addWidget(window)
+    window.restore()
+    assert window.docks.wanted == ["classes", "ladder", "pictures"]
+    window.close()
+
+
+def test_docks_have_their_sizes_back_after_each_resize(tried: MainWindow) -> None:
+    tried.docks.forget()
+    tried.resize(1440, 875)
+    settle(tried)
+    before = {key: tried.docks.frames[key].size() for key in ("classes", "ladder")}
+    grid = tried.panes.width()
+    tried.resize(1700, 1000)
+    settle(tried)
+    assert {key: tried.docks.frames[key].width() for key in before} == {k: s.width() for k, s in before.items()}
+    assert tried.panes.width() - grid == 260
+    tried.resize(1440, 875)
+    settle(tried)
+    assert {key: tried.docks.frames[key].size() for key in before} == before
+
+
+def test_pictures_alone_leaves_panes_and_scale_and_escape_ends_it(tried: MainWindow) -> None:
+    tried.docks.forget()
+    tried.workspace.set_panes(default_panes())
+    tried.actions_by_name["pictures_alone"].trigger()
+    settle(tried)
+    assert tried.ledger.isHidden() and tried.statusBar().isHidden() and not tried.question.isVisible()
+    assert tried.scales.isVisible() and not any(tried.docks.is_open(key) for key in DOCKS)
+    tried.actions_by_name["undo"].shortcut()
+    tried.pane_actions.escape()
+    settle(tried)
+    assert tried.question.isVisible() and tried.docks.is_open("classes") and tried.ledger.isVisible()
+
+
+def test_windows_and_dialogs_are_never_larger_than_the_screen(qapp: object, qtbot: QtBot) -> None:
+    room = QApplication.primaryScreen().availableGeometry()
+    for size in ((5000, 300), (300, 5000), (5000, 5000)):
+        dialog = QDialog()
+        qtbot.addWidget(dialog)
+        dialog.setMinimumSize(min(size[0], 2000), min(size[1], 2000))
+        dialog.resize(*size)
+        dialog.move(room.right(), room.bottom())
+        fit_to_screen(dialog)
+        framed = QRect(dialog.pos(), dialog.size()).adjusted(0, 0, 8, 33)
+        assert room.contains(framed)
+
+
+def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
+    qapp: object, qtbot: QtBot, tmp_path: Path
+) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    settings.set("shortcut swap", "F11")
+    window = build_window("demo", "cpu", settings)
+    qtbot.addWidget(window)
+    assert window.actions_by_name["swap"].shortcut() == QKeySequence("F11")
+    assert window.actions_by_name["pictures_alone"].shortcuts() == []
+    assert "F11 stays with Exchange A and B" in window.messages.text.text()
+    window.close()
+
+
+FAULTS = """
+import sys, time
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QWidget
+from calm_gui.api import sample_pictures
+from calm_gui.qt.app import build_window, make_application
+from calm_gui.qt.theme import LIGHT, apply_theme
+
+application = make_application()
+if sys.argv[1] != "0":
+    font = application.font()
+    font.setPointSizeF(font.pointSizeF() * float(sys.argv[1]))
+    application.setFont(font)
+apply_theme(LIGHT)
+window = build_window("demo", "cpu")
+window.show()
+window.workspace.open_pictures(sample_pictures())
+while window.workspace.busy:
+    application.processEvents()
+    time.sleep(0.01)
+
+def faults():
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible() or widget.visibleRegion().isEmpty():
+            continue
+        name = widget.accessibleName() or widget.objectName() or type(widget).__name__
+        parent = widget.parentWidget()
+        scrolled = parent is not None and parent.objectName() == "qt_scrollarea_viewport"
+        if parent is not None and not scrolled and not parent.rect().contains(widget.geometry()):
+            if type(widget).__name__ not in ("BeforeAfter",):
+                yield f"{name} {widget.geometry().getRect()} lies outside {type(parent).__name__} {parent.size()}"
+        text = widget.text() if isinstance(widget, (QLabel, QAbstractButton)) else ""
+        text = widget.currentText() if isinstance(widget, QComboBox) else text
+        if text and "\\n" not in text and not (isinstance(widget, QLabel) and widget.wordWrap()):
+            room = widget.width() - (22 if isinstance(widget, QComboBox) else 0)
+            needed = QFontMetrics(widget.font()).horizontalAdvance(text.replace("&", ""))
+            turned = widget.height() if type(widget).__name__ == "DockButton" else 0
+            if needed > max(room, turned) and not widget.toolTip():
+                yield f"{name}: {text!r} needs {needed} of {room}"
+
+for size in ((760, 495), (1024, 743), (1440, 875)):
+    for dock in ("ladder", "view", "regions", "classes"):
+        window.resize(*size)
+        window.docks.open(dock)
+        for _ in range(30):
+            application.processEvents()
+            time.sleep(0.002)
+        for fault in faults():
+            print(size, dock, fault)
+window.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("display", "letters"), [("1", "0"), ("2", "0"), ("1", "1.5")])
+def test_nothing_is_cut_or_lies_outside(tmp_path: Path, display: str, letters: str) -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": display, "HOME": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", FAULTS, letters], env=environment, capture_output=True, text=True, timeout=200
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not ran.stdout, ran.stdout
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 has it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_stands_out_from_its_ground(theme: Theme) -> None:
+    grounds = (theme.window, theme.panel, theme.field, theme.hover, theme.chosen, theme.canvas)
+    pairs = [(letters, ground) for letters in (theme.text, theme.muted, theme.accent, theme.bad) for ground in grounds]
+    pairs += [("#ffffff", theme.target), ("#ffffff", theme.contrast), ("#ffffff", theme.fill), (theme.text, theme.bar)]
+    assert {pair: round(contrast(*pair), 2) for pair in pairs if contrast(*pair) < 4.5} == {}

@@ -1,0 +1,207 @@
+"""Pages of the documentation site that are made from the program itself; a hook of mkdocs (see mkdocs.yml).
+
+Command lines come from their parsers, columns and options from the code, the tutorial from the notebook, decisions from
+their folder, and README, CONTRIBUTING and CHANGELOG from the root, with their links turned to the site's pages.
+"""
+
+import argparse
+import dataclasses
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation, Section
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+_LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    sys.path[:0] = [str(ROOT), str(ROOT / "training"), str(ROOT / "resources")]
+    pages = {
+        "commands.md": _commands(),
+        "tutorial.md": _tutorial(),
+        **{page: _from_root(name) for name, page in FROM_ROOT.items()},
+    }
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """List the decisions, which nobody should have to add by hand."""
+    found = sorted(file.src_uri for file in files if file.src_uri.startswith("decisions/"))
+    pages = [Page(None, files.get_file_from_path(path), config) for path in found]
+    nav.items.append(Section("Decisions", list(pages)))
+    nav.pages.extend(pages)
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fill in what stands in curly comments: ``<!-- columns -->`` and the like."""
+    for name, make in MADE.items():
+        marker = f"<!-- {name} -->"
+        if marker in markdown:
+            markdown = markdown.replace(marker, make())
+    return _LINK.sub(lambda link: f"]({_target(link[1], page.file.src_uri)})", markdown)
+
+
+def _target(link: str, page: str) -> str:
+    """A link from a page of docs/ to a file of the root, as a link within the site."""
+    name = link.removeprefix("../" * (page.count("/") + 1))
+    path, _, anchor = name.partition("#")
+    if link.startswith("../") and path in FROM_ROOT:
+        return "../" * page.count("/") + FROM_ROOT[path] + (f"#{anchor}" if anchor else "")
+    return link
+
+
+def _from_root(name: str) -> str:
+    def target(link: re.Match[str]) -> str:
+        path, _, anchor = link[1].partition("#")
+        path = FROM_ROOT.get(path, path.removeprefix("docs/"))
+        if path.endswith(".ipynb"):
+            path = "tutorial.md"
+        if path == "decisions":
+            path = f"decisions/{min((ROOT / 'docs/decisions').glob('*.md')).name}"
+        if not path.endswith((".md", ".png")):
+            return f"]({path})" if "/" not in path and path.startswith("#") else "](contributing.md)"
+        return f"]({path}" + (f"#{anchor}" if anchor else "") + ")"
+
+    return _LINK.sub(target, (ROOT / name).read_text(encoding="utf-8"))
+
+
+# Command lines
+
+
+def _commands() -> str:
+    from calm_gui.__main__ import build_parser as window
+    from calm_gui.cli import build_parser as explain
+    from calm_training.cli import build_parser as train
+    from calm_training.evaluate.cli import build_parser as evaluate
+
+    parts = ["# Command lines\n\nWhat `--help` prints, from the parsers themselves.\n"]
+    for make in (window, explain, train, evaluate):
+        parts += _help(make())
+    return "\n".join(parts)
+
+
+def _help(parser: argparse.ArgumentParser, level: int = 2) -> Iterator[str]:
+    yield f"{'#' * level} {parser.prog}\n\n```text\n{parser.format_help().rstrip()}\n```\n"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _help(child, level + 1)
+
+
+# The notebook
+
+
+def _tutorial() -> str:
+    notebook = json.loads((ROOT / "docs/notebook.ipynb").read_text(encoding="utf-8"))
+    parts = []
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"]).rstrip()
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+# Tables from the code
+
+
+def _figure_options() -> str:
+    from calm_gui.render.figure_spec import FigureSpec
+
+    words = _attribute_docs(FigureSpec)
+    rows = [
+        f"| `{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
+        for field in dataclasses.fields(FigureSpec)
+    ]
+    return "| option | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def _columns() -> str:
+    from calm_gui.session import batch
+
+    note = re.search(r'COLUMNS = .*?"""(.*?)"""', inspect.getsource(batch), re.S)
+    text = " ".join(note[1].split()) if note else ""
+    return ", ".join(f"`{name}`" for name in batch.COLUMNS) + ".\n\n" + text
+
+
+def _readings() -> str:
+    from calm_gui.core.readings import READINGS
+
+    rows = [
+        f"| `{reading.key}` | {reading.title} | `{reading.formula}` | {reading.question} | {reading.unit} |"
+        for reading in READINGS.values()
+    ]
+    return "| key | reading | formula | question | unit |\n|---|---|---|---|---|\n" + "\n".join(rows)
+
+
+def _methods() -> str:
+    from calm_gui.methods import METHODS
+
+    rows = [f"| `{m.key}` | {m.title} | {(type(m).__doc__ or '').splitlines()[0]} |" for m in METHODS.values()]
+    return "| key | method | what |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def _recipe_keys() -> str:
+    from calm_training.config import Config
+
+    rows = []
+    for section in dataclasses.fields(Config):
+        kind = section.type if isinstance(section.type, type) else _resolved(Config, section.name)
+        if not dataclasses.is_dataclass(kind):
+            continue
+        words = _attribute_docs(kind)
+        rows += [
+            f"| `{section.name}.{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
+            for field in dataclasses.fields(kind)
+        ]
+    return "| key | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def _resolved(owner: Any, name: str) -> Any:
+    from typing import get_type_hints
+
+    return get_type_hints(owner)[name]
+
+
+def _default(field: Any) -> str:
+    if field.default is not dataclasses.MISSING:
+        return repr(field.default).replace("|", "\\|")
+    return "" if field.default_factory is dataclasses.MISSING else "…"
+
+
+def _attribute_docs(kind: Any) -> dict[str, str]:
+    """What the Attributes section of a docstring says of each name; a line may name several."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    lines = inspect.getdoc(kind) or ""
+    _, _, section = lines.partition("Attributes\n----------\n")
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            names = [name.strip() for name in line.split(" : ")[0].split(",")]
+            kind_of = line.partition(" : ")[2]
+            found.update({name: kind_of.replace("|", "\\|") for name in names})
+        elif line.strip():
+            for name in names:
+                found[name] += (". " if found[name] and not found[name].endswith(" ") else "") + line.strip() + " "
+    return {name: " ".join(text.split()) for name, text in found.items()}
+
+
+MADE = {
+    "figure options": _figure_options,
+    "columns": _columns,
+    "readings": _readings,
+    "methods": _methods,
+    "recipe keys": _recipe_keys,
+}

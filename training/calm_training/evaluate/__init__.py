@@ -1,0 +1,18 @@
+"""``calm-evaluate``: measures of checkpoints on data sets, one file an evaluation.
+
+An evaluation is one file with an object of `calm_training.evaluate.evaluation.Evaluation`: what it measures, its
+conventions, its tables and its plot. `calm_training.evaluate.evaluations` registers those that are here; other packages
+add theirs through the entry point group ``calm_training.evaluations``. Measures of single maps, which the evaluation
+``measures`` runs, are one file each in `calm_training.metrics`.
+"""
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``calm-evaluate``; see `calm_training.evaluate.cli.main`."""
+    from calm_training.evaluate.cli import main as run
+
+    return run(arguments)

@@ -1,0 +1,243 @@
+"""``calm-evaluate``: measures of checkpoints on a data set, as JSON, tables and plots."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from calm_gui.command import command
+from calm_gui.errors import CalmError, DataError
+from calm_training.evaluate.evaluation import Evaluation, Option
+
+__all__ = ["main"]
+
+
+@command("calm-evaluate")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted.
+    """
+    options = build_parser().parse_args(arguments)
+    if getattr(options, "resume", False) and not options.out:
+        print("calm-evaluate: --resume needs the --out of the evaluation to go on with", file=sys.stderr)
+        return 2
+    try:
+        if options.command == "report":
+            _report(options)
+        else:
+            _evaluate(options)
+    except CalmError as error:
+        print(f"calm-evaluate: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("calm-evaluate: interrupted; with --out it goes on with --resume", file=sys.stderr)
+        return 130
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    from calm_training.datasets.evaluation_set import AUTO
+    from calm_training.datasets.layouts import LAYOUTS
+    from calm_training.evaluate.evaluations import EVALUATIONS
+
+    parser = argparse.ArgumentParser(prog="calm-evaluate", description="Measure CALM and CAM checkpoints.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    every = argparse.ArgumentParser(add_help=False)
+    every.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        help="folder of classes, or with index.csv, or with metadata/<split> and images; a CUB root",
+    )
+    every.add_argument("--layout", default=AUTO, choices=(AUTO, *LAYOUTS), help="of the data (default: by its files)")
+    every.add_argument("--split", default="test", help="split of the data (default: test)")
+    every.add_argument("--device", default="auto")
+    every.add_argument("--batch", type=int, default=32, help="pictures in a forward pass on a GPU")
+    every.add_argument("--workers", type=int, default=1, help="threads that decode and score (default: 1)")
+    every.add_argument("--quiet", action="store_true", help="no progress bar")
+    common = argparse.ArgumentParser(add_help=False, parents=[every])
+    common.add_argument(
+        "--checkpoint", action="append", required=True, metavar="FILE", help="file or bundled name; repeatable"
+    )
+    common.add_argument(
+        "--out",
+        type=Path,
+        help="JSON file to write, with tables (.md), scores of every picture (.csv) and a plot (.png, .svg) beside it",
+    )
+    common.add_argument("--resume", action="store_true", help="go on with the interrupted evaluation that --out names")
+    common.add_argument("--overwrite", action="store_true", help="replace the files of --out that are there")
+    common.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    common.add_argument(
+        "--compare",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("A", "B"),
+        help="paired differences between two checkpoints, or two maps; repeatable",
+    )
+    half = argparse.ArgumentParser(add_help=False)
+    part = half.add_mutually_exclusive_group()
+    part.add_argument(
+        "--select", type=int, metavar="N", help="only the N pictures with the lowest SHA-256 of the file name"
+    )
+    part.add_argument("--report", type=int, metavar="N", help="all pictures but those")
+    for evaluation in EVALUATIONS.values():
+        parents = [common] if evaluation.reads == "cues" else [common, half]
+        _add_options(commands.add_parser(evaluation.key, parents=parents, help=evaluation.summary), evaluation)
+    report = commands.add_parser("report", parents=[every], help="everything that the data allows, on one page")
+    report.add_argument("checkpoint", nargs="+", metavar="CHECKPOINT", help="files or bundled names")
+    report.add_argument("--out", type=Path, required=True, help="folder for report.md, results and figures")
+    report.add_argument("--resume", action="store_true", help="go on with the interrupted report in --out")
+    report.add_argument("--overwrite", action="store_true", help="replace the report in --out")
+    report.add_argument("--most", type=int, metavar="N", help="at most N pictures of a set (lowest hashes)")
+    report.add_argument("--slow", type=int, default=20, metavar="N", help="pictures for slow parts (default: 20)")
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser, evaluation: Evaluation) -> None:
+    if evaluation.takes_maps:
+        parser.add_argument(
+            "--map",
+            "--method",  # its name in version 0.1
+            action="append",
+            default=[],
+            dest="maps",
+            metavar="NAME",
+            help="a reading or a method of others, with -superset for that of the superset; repeatable "
+            "(default: the paper's readings)",
+        )
+    for option in evaluation.options:
+        _add_option(parser, option)
+
+
+def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+    flag = option.name.replace("_", "-")
+    if isinstance(option.default, bool):
+        name, action = (f"--no-{flag}", "store_false") if option.default else (f"--{flag}", "store_true")
+        parser.add_argument(name, action=action, dest=option.name, help=option.help)
+    elif isinstance(option.default, tuple):
+        parser.add_argument(
+            f"--{flag}", action="append", dest=option.name, metavar="NAME", choices=option.choices, help=option.help
+        )
+    else:
+        said = f"{option.help} (default: {option.default})"
+        kind = type(option.default)
+        parser.add_argument(
+            f"--{flag}", type=kind, default=option.default, choices=option.choices or None, dest=option.name, help=said
+        )
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from calm_gui.model.files import check_free, write_text
+    from calm_training.evaluate.comparison import compared, comparison_table
+    from calm_training.evaluate.pictures import pictures_csv
+    from calm_training.evaluate.plan import content_of, read_set
+    from calm_training.evaluate.plot import draw
+    from calm_training.evaluate.table import markdown
+
+    plan = _plan(options)
+    files = _files(options.out) if options.out else []
+    for path in files:
+        check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)
+    found = read_set(plan)  # all faults of the data come here, before any network
+    journal = plan.journal(_journal_path(options.out), found, resume=options.resume) if options.out else None
+    results = _measured(plan, found, options, journal)
+    content = content_of(plan, results)
+    tables = plan.evaluation.tables(results)
+    if options.compare:
+        differences = compared(results, options.compare)
+        content["differences"] = [difference.to_json() for difference in differences]
+        tables.append(comparison_table(differences))
+    text = "\n\n".join([*map(markdown, tables), content["conventions"]])
+    said = json.dumps(content, indent=1, allow_nan=False)
+    print(said if options.json else text)
+    if options.out:
+        write_text(files[0], said, overwrite=options.overwrite)
+        write_text(files[1], f"{text}\n", overwrite=options.overwrite)
+        write_text(files[2], pictures_csv(results), overwrite=options.overwrite)
+        draw(plan.evaluation, results, options.out, overwrite=options.overwrite)
+    if journal:
+        journal.discard()
+
+
+def _plan(options: argparse.Namespace) -> Any:
+    from calm_training.evaluate.evaluations import EVALUATIONS
+    from calm_training.evaluate.plan import Plan
+
+    settings = {}
+    for option in EVALUATIONS[options.command].options:
+        value = getattr(options, option.name)
+        if value is not None:
+            settings[option.name] = tuple(value) if isinstance(option.default, tuple) else value
+    return Plan(
+        options.command,
+        options.data,
+        options.split,
+        options.layout,
+        getattr(options, "select", None),
+        getattr(options, "report", None),
+        tuple(getattr(options, "maps", ())),
+        settings,
+    )
+
+
+def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) -> dict[str, Any]:
+    from tqdm import tqdm
+
+    from calm_gui.api import load_checkpoint
+    from calm_training.evaluate.plan import measure
+    from calm_training.evaluate.sweep import SweepOptions
+
+    results = {}
+    count = None if options.command == "cues" else len(found.pictures)
+    for name in options.checkpoint:
+        model = load_checkpoint(name, options.device)
+        with tqdm(total=count, desc=model.name, unit="picture", disable=options.quiet) as bar:
+            sweep = SweepOptions(options.batch, options.workers, journal, bar.update)
+            results[name] = measure(plan, model, found, sweep)
+        if not options.quiet and sweep.seconds["total"] > 0:
+            share = sweep.seconds["network"] / sweep.seconds["total"]
+            print(f"{model.name}: {sweep.seconds['total']:.0f} s, {share:.0%} in the network", file=sys.stderr)
+    return results
+
+
+def _files(out: Path) -> list[Path]:
+    """What an evaluation writes: numbers, tables, scores of every picture, plots."""
+    beside = [out.with_suffix(suffix) for suffix in (".md", ".csv", ".png", ".svg")]
+    if out in beside:
+        raise DataError(f"{out} is to be the JSON file, beside which {out.suffix} has a place of its own; use .json")
+    return [out, *beside]
+
+
+def _journal_path(out: Path) -> Path:
+    return out.with_name(f"{out.name}.journal")
+
+
+def _report(options: argparse.Namespace) -> None:
+    from calm_training.evaluate.report import write_report
+
+    page = write_report(
+        options.checkpoint,
+        options.data,
+        options.out,
+        split=options.split,
+        layout=options.layout,
+        device=options.device,
+        most=options.most,
+        slow=options.slow,
+        workers=options.workers,
+        resume=options.resume,
+        overwrite=options.overwrite,
+        quiet=options.quiet,
+    )
+    print(page)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

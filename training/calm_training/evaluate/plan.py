@@ -1,0 +1,170 @@
+"""One measurement of checkpoints on one set: what every command of ``calm-evaluate`` and the report are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calm_gui.errors import DataError
+from calm_training.datasets.cub_cues import CubCues
+from calm_training.datasets.evaluation_set import AUTO, EvaluationSet, read_evaluation_set, with_labels_of
+from calm_training.datasets.split import split_by_hash
+from calm_training.evaluate.evaluation import Evaluation, Result, Results, first_of
+from calm_training.evaluate.journal import Journal
+from calm_training.evaluate.maps import map_of
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+    from calm_training.evaluate.sweep import SweepOptions
+
+__all__ = ["Plan", "content_of", "conventions", "measure", "read_set", "versions"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, on what.
+
+    Attributes
+    ----------
+    command : str
+        Key of an evaluation.
+    data : Path
+        Folder of a data set in one of the layouts that training takes; a CUB root for cues.
+    split : str
+    layout : str
+        Of the data set; "auto" goes by the files.
+    select, report : int or None
+        Only the pictures with the lowest SHA-256 of the file name, or all but those.
+    maps : tuple of str
+        Readings and methods; none means the readings that the paper reports.
+    settings : mapping
+        Values of the evaluation's options; those left out have their defaults.
+
+    Raises
+    ------
+    DataError
+        If there is no such evaluation, map or setting, or it can't have the value.
+    """
+
+    command: str
+    data: Path
+    split: str = "test"
+    layout: str = AUTO
+    select: int | None = None
+    report: int | None = None
+    maps: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.maps:
+            map_of(name)
+        options = {option.name: option for option in self.evaluation.options}
+        for name, value in self.settings.items():
+            if name not in options:
+                raise DataError(f"{self.command} has no setting {name!r}; it has {', '.join(options) or 'none'}")
+            options[name].check(value)
+        defaults = {name: option.default for name, option in options.items()}
+        object.__setattr__(self, "settings", {**defaults, **self.settings})
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation itself."""
+        from calm_training.evaluate.evaluations import EVALUATIONS  # its files are about plans themselves
+
+        return EVALUATIONS[self.command]
+
+    def journal(self, path: Path, found: EvaluationSet, *, resume: bool) -> Journal:
+        """The journal of this evaluation of a set."""
+        pictures = found.pictures
+        names = [str(pictures.root)] if isinstance(pictures, CubCues) else [str(p.path) for p in pictures]
+        settings = {
+            "command": self.command,
+            "data": str(self.data.resolve()),
+            "split": self.split,
+            "layout": self.layout,
+            "select": self.select,
+            "report": self.report,
+            "maps": list(self.maps),
+            **self.settings,
+            "pictures": hashlib.sha256("\n".join(names).encode()).hexdigest(),
+            "versions": versions(),
+        }
+        return Journal(path, settings, resume=resume)
+
+
+def read_set(plan: Plan) -> EvaluationSet:
+    """The annotated pictures, read and checked.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason.
+    """
+    found = read_evaluation_set(plan.evaluation.reads, plan.data, plan.split, plan.layout)
+    number = plan.select or plan.report
+    if not number or isinstance(found.pictures, CubCues):
+        return found
+    chosen = split_by_hash(found.pictures, number)[0 if plan.select else 1]
+    if not chosen:
+        raise DataError(f"{plan.data} has {len(found.pictures)} pictures, so that none is left beside {number}")
+    return replace(found, pictures=chosen)
+
+
+def measure(plan: Plan, model: LoadedModel, found: EvaluationSet, options: SweepOptions) -> Result:
+    """Results of a checkpoint on a set, with its method and hash.
+
+    Raises
+    ------
+    DataError
+        If the checkpoint doesn't fit the set.
+    """
+    pictures = with_labels_of(found, model.classes, plan.data.name)
+    result = plan.evaluation.measure(plan, model, pictures, options)
+    return replace(result, method=model.info.method, backbone=model.info.backbone, sha256=model.sha256)
+
+
+def conventions(plan: Plan, results: Results) -> str:
+    """What the numbers mean: the set, its size, what was skipped, and how they were computed."""
+    images = first_of(results).images
+    if which := plan.evaluation.which(results):
+        skipped = ""
+    else:
+        skipped = "; no picture skipped"
+        which = "all pictures"
+        if plan.select:
+            which = f"the {plan.select} pictures with the lowest SHA-256 of the file name"
+        elif plan.report:
+            which = f"all pictures but the {plan.report} with the lowest SHA-256 of the file name"
+    return (
+        f"Set: {plan.data.name}, {which}; {images} pictures{skipped}. {plan.evaluation.conventions(plan, results)} "
+        "Intervals: 95 %, by bootstrap. Numbers marked as the paper's are of other backbones and the full data sets."
+    )
+
+
+def content_of(plan: Plan, results: Results) -> dict[str, Any]:
+    """What the JSON file of results holds; undefined numbers are None, as JSON has no others."""
+    content = {
+        "conventions": conventions(plan, results),
+        "results": {name: result.to_json() for name, result in results.items()},
+        "versions": versions(),
+    }
+    cleaned: dict[str, Any] = _finite(content)
+    return cleaned
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in ("calm-gui", "torch", "timm", "captum", "numpy", "scipy")}

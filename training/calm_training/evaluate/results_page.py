@@ -1,0 +1,111 @@
+"""``make results``: the tables of docs/results.md, measured on the bundled checkpoints and written between its markers.
+
+    python -m calm_training.evaluate.results_page --data DATA --out docs/results.md
+
+The text around the tables is written by hand and kept. Slow methods, remove-and-classify and the axioms take fixed
+subsets, whose size each table states. The whole run takes under an hour on two cores.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from tqdm import tqdm
+
+from calm_gui.api import load_checkpoint
+from calm_gui.errors import CalmError, DataError
+from calm_gui.model.files import write_text
+from calm_training.evaluate.plan import Plan, versions
+from calm_training.evaluate.report import Part, run_part
+from calm_training.evaluate.table import markdown
+
+__all__ = ["main", "parts", "with_tables"]
+
+CHECKPOINTS = ("demo", "demo-cam")
+CHOSEN_ON = 400
+"""Pictures that settings were chosen on; what is reported leaves them out."""
+
+ALL = 1412
+
+
+def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
+    """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
+    boxes, masks = data / "imagenet-val-boxes", data / "masks"
+    others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
+    slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
+    found = [
+        Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
+        Part(Plan("masks", masks), CHECKPOINTS, "masks"),
+        Part(Plan("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
+        Part(Plan("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
+        Part(Plan("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
+        Part(Plan("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
+        Part(Plan("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
+    ]
+    if cub:
+        birds = data / "cub/crops/CUB_200_2011"
+        maps = ("attribution", "conditional", "cam", "gradient")
+        found.append(Part(Plan("cues", birds, maps=maps), tuple(cub), "cues"))
+    return found
+
+
+def with_tables(page: str, tables: dict[str, str]) -> str:
+    """A page with what stands between ``<!-- name -->`` and ``<!-- end -->`` replaced; other tables stay.
+
+    Raises
+    ------
+    DataError
+        If a table has no such place.
+    """
+    for name, table in tables.items():
+        places = list(re.finditer(rf"<!-- {re.escape(name)} -->\n(.*?)<!-- end -->", page, re.DOTALL))
+        if len(places) != 1:
+            raise DataError(f"the page has {len(places)} places for the table {name!r}, not one; restore its markers")
+        page = f"{page[: places[0].start(1)]}{table}\n{page[places[0].end(1) :]}"
+    return page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 done, 1 the work failed, 2 unusable arguments.
+    """
+    parser = argparse.ArgumentParser(
+        prog="calm_training.evaluate.results_page", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with imagenet-val-boxes and masks")
+    parser.add_argument("--out", type=Path, required=True, help="page with the markers to write between")
+    parser.add_argument("--work", type=Path, default=Path("build/results"), help="folder of JSON files and plots")
+    parser.add_argument("--cub", action="append", default=[], metavar="FILE", help="cub-crops checkpoint; repeatable")
+    parser.add_argument("--only", action="append", default=[], metavar="TABLE", help="leave the others as they are")
+    parser.add_argument("--resume", action="store_true", help="go on with an interrupted run")
+    options = parser.parse_args(arguments)
+    load = cache(load_checkpoint)
+    try:
+        options.work.mkdir(parents=True, exist_ok=True)
+        tables = {}
+        for part in parts(options.data, options.cub):
+            if options.only and part.name not in options.only:
+                continue
+            with tqdm(desc=part.name, unit="picture") as bar:
+                section = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
+            said = "\n\n".join([*map(markdown, section.tables), section.conventions])
+            tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"
+        if not options.only:
+            numbers = ", ".join(f"{name} {number}" for name, number in versions().items())
+            tables["versions"] = f"\nMeasured with {numbers}.\n"
+        write_text(options.out, with_tables(options.out.read_text("utf-8"), tables), overwrite=True)
+    except (CalmError, OSError) as error:
+        print(f"calm_training.evaluate.results_page: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,217 @@
+"""Weakly supervised object localization: box accuracy of maps (the paper's section 5.3; Choe et al. 2020)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calm_gui.errors import DataError
+from calm_gui.model.loaded import LoadedModel
+from calm_training.datasets.boxes import BoxedPicture
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels, first_of
+from calm_training.evaluate.intervals import estimate, mean_estimate, times_drawn
+from calm_training.evaluate.maps import maps_of, method_maps, scaled_maps
+from calm_training.evaluate.paper import WSOL, paper_number
+from calm_training.evaluate.plan import Plan
+from calm_training.evaluate.plot import bars
+from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, Swept, sweep
+from calm_training.evaluate.table import Table, percent_of
+from calm_training.metrics.counts import unpacked
+from calm_training.metrics.max_box_acc import Contours, MaxBoxAcc, Mode, scale_boxes
+from calm_training.metrics.top_one import TopOne
+
+__all__ = ["BoxResult", "BoxScores", "box_accuracy", "boxes_at", "check_squash"]
+
+SCALED = "Maps enlarged bilinearly to the input's size and scaled to 0..1 each; true class given."
+
+
+@dataclass(frozen=True)
+class BoxScores:
+    """Box accuracy of one map.
+
+    Attributes
+    ----------
+    max_box_acc_v2 : float
+        Mean over the IoU levels, a fraction.
+    per_iou, threshold : mapping
+        Fraction, and the threshold that reaches it, by IoU level.
+    images : int
+    """
+
+    max_box_acc_v2: float
+    per_iou: Mapping[float, float]
+    threshold: Mapping[float, float]
+    images: int
+
+    @classmethod
+    def of(cls, metric: MaxBoxAcc) -> "BoxScores":
+        """What a metric has counted."""
+        found = metric.compute()
+        return cls(found["MaxBoxAccV2"], found["per_iou"], found["threshold"], found["images"])
+
+    def to_json(self) -> dict[str, Any]:
+        """As version 0.1 wrote it."""
+        return {
+            "MaxBoxAccV2": self.max_box_acc_v2,
+            "per_iou": dict(self.per_iou),
+            "threshold": dict(self.threshold),
+            "images": self.images,
+        }
+
+
+@dataclass(frozen=True)
+class BoxResult(Result):
+    """Accuracy and box accuracy of a checkpoint's maps; `top_one` is a fraction."""
+
+    top_one: float
+    maps: Mapping[str, BoxScores]
+
+    def figures(self) -> dict[str, Any]:
+        """As version 0.1 wrote them."""
+        maps = {name: scores.to_json() for name, scores in self.maps.items()}
+        return {"images": self.images, "top-1": self.top_one, "maps": maps}
+
+
+def box_accuracy(
+    model: LoadedModel,
+    pictures: Sequence[BoxedPicture],
+    *,
+    maps: Sequence[str] | None = None,
+    contours: Contours = "all",
+    mode: Mode = "benchmark",
+    options: SweepOptions = DEFAULT_OPTIONS,
+) -> BoxResult:
+    """Top-1 accuracy and box accuracy of maps of a checkpoint, each picture's true class given.
+
+    Parameters
+    ----------
+    model : LoadedModel
+        Its preprocessing must squash, as the benchmark does; boxes are then only scaled.
+    pictures : sequence of BoxedPicture
+    maps : sequence of str, optional
+        As `maps_of` takes them.
+    contours, mode
+        As in `MaxBoxAcc`.
+    options : SweepOptions
+
+    Raises
+    ------
+    DataError
+        If the checkpoint crops or pads, or a picture's class isn't one of its classes.
+    """
+    check_squash(model)
+    checked_labels(model, pictures)
+    chosen, size = maps_of(model, maps), model.info.input.size
+    names = [one.name for one in chosen]
+
+    def fresh() -> dict[str, Any]:
+        return {"top-1": TopOne(), **{name: MaxBoxAcc(contours=contours, mode=mode) for name in names}}
+
+    def score(metrics: dict[str, Any], picture: BoxedPicture, outputs: Outputs) -> None:
+        metrics["top-1"].update(int(outputs.evidence.class_probabilities.argmax()), picture.label)
+        boxes = boxes_at(picture, size, mode)
+        for name, score_map in scaled_maps(model, outputs, picture.classes, chosen).items():
+            metrics[name].update(score_map, boxes)
+
+    def beside(picture: BoxedPicture) -> Mapping[str, Any]:
+        return method_maps(model, picture.path, picture.classes, chosen)
+
+    swept = sweep(model, pictures, fresh, score, options, beside=beside)
+    found = {name: BoxScores.of(swept.metrics[name]) for name in names}
+    right = _counts(swept, "top-1", TopOne())[:, 0]
+    estimates = {"": {"top-1": mean_estimate(right)}}
+    rows = [
+        {"picture": picture.path.name, "map": "", "top-1": int(hit)}
+        for picture, hit in zip(pictures, right, strict=True)
+    ]
+    for name, scores in found.items():
+        metric = swept.metrics[name]
+        states = swept.of(name)
+        levels = np.array([_accuracies(one) for one in metric.resampled(states, times_drawn(len(pictures)))])
+        estimates[name] = {
+            "MaxBoxAccV2": estimate(scores.max_box_acc_v2, levels.mean(1), len(pictures)),
+            **{
+                f"IoU {level}": estimate(value, levels[:, row], len(pictures))
+                for row, (level, value) in enumerate(scores.per_iou.items())
+            },
+        }
+        counts = _counts(swept, name, metric).reshape(len(pictures), *metric.correct.shape)
+        columns = [int(np.searchsorted(metric.thresholds, value)) for value in scores.threshold.values()]
+        hits = counts[:, range(len(columns)), columns]
+        rows += [
+            {"picture": picture.path.name, "map": name}
+            | {f"right at IoU {level}": int(hit) for level, hit in zip(scores.per_iou, row, strict=True)}
+            for picture, row in zip(pictures, hits, strict=True)
+        ]
+    top_one = swept.metrics["top-1"].compute()
+    return BoxResult(len(pictures), top_one, found, estimates=estimates, pictures=tuple(rows))
+
+
+def check_squash(model: LoadedModel) -> None:
+    """Refuse a checkpoint whose input isn't the whole picture squashed to a square."""
+    resize = model.info.input.resize
+    if resize != "squash":
+        raise DataError(f"the benchmark squashes pictures to a square, but this checkpoint {resize}s them")
+
+
+def boxes_at(picture: BoxedPicture, size: int, mode: Mode) -> NDArray[Any]:
+    """A picture's boxes (N,4) in pixels of a square map of a size."""
+    if mode == "benchmark":
+        return scale_boxes(picture.boxes, picture.size, (size, size))
+    return picture.boxes * np.tile(size / np.array(picture.size, np.float64), 2)
+
+
+def _accuracies(metric: MaxBoxAcc) -> NDArray[np.float64]:
+    return np.asarray(metric.correct.max(1) / metric.images)
+
+
+def _counts(swept: Swept, name: str, metric: Any) -> NDArray[Any]:
+    """What every picture counted of a metric, one row each."""
+    return np.stack([unpacked(counts[name][metric.counted[0]]) for counts in swept.counts])
+
+
+class Wsol(Evaluation):
+    """Boxes around what a map marks, against true boxes."""
+
+    key = "wsol"
+    title = "Weakly supervised object localization"
+    summary = "top-1 and box accuracy (MaxBoxAccV2)"
+    reads = "boxes"
+    takes_maps = True
+    options = (
+        Option("contours", "all", "which connected parts give a box", ("all", "largest")),
+        Option("mode", "benchmark", "conventions of the metric", ("benchmark", "exact")),
+    )
+
+    def measure(self, plan: Plan, model: LoadedModel, pictures: Any, options: SweepOptions) -> BoxResult:
+        """As `box_accuracy`."""
+        return box_accuracy(model, pictures, maps=plan.maps or None, options=options, **plan.settings)
+
+    def conventions(self, plan: Plan, results: Results) -> str:
+        """Mode, contours and thresholds."""
+        return (
+            f"Mode {plan.settings['mode']}, {plan.settings['contours']} contours, 1,000 thresholds, the best "
+            "one of the whole set for each IoU level (as the reference chooses it, on the set that it reports). "
+            f"{SCALED}"
+        )
+
+    def tables(self, results: Results) -> list[Table]:
+        """One row for each map, beside the paper's."""
+        levels = next(iter(first_of(results).maps.values())).per_iou
+        head = ["checkpoint", "map", "pictures", "top-1", "MaxBoxAccV2", *(f"IoU {level}" for level in levels)]
+        rows = []
+        for name, result in results.items():
+            for shown in result.maps:
+                of_map = result.estimates[shown]
+                numbers = [percent_of(result.estimates[""]["top-1"]), *map(percent_of, of_map.values())]
+                rows.append([name, shown, str(result.images), *numbers, paper_number(WSOL, shown, result.method, 0)])
+        return [Table.of([*head, "the paper's (ImageNet)"], rows)]
+
+    def plot(self, axes: Any, results: Results) -> None:
+        """Bars of MaxBoxAccV2."""
+        bars(axes, results, "MaxBoxAccV2")
+
+
+EVALUATIONS.register(Wsol())

@@ -1,0 +1,51 @@
+"""How well a checkpoint localizes validation pictures: what settings and epochs are chosen by."""
+
+import json
+from pathlib import Path
+
+from calm_gui.model.files import write_text
+from calm_gui.model.loaded import load_model
+from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
+from calm_training.datasets.masks import MaskedPicture
+from calm_training.evaluate.masks import mask_accuracy
+from calm_training.evaluate.wsol import box_accuracy
+
+__all__ = ["localization_of", "measure_of", "read_validation"]
+
+
+def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
+    """Pictures with boxes or masks, whichever a folder has, as ``calm-evaluate wsol`` and ``masks`` take them.
+
+    Raises
+    ------
+    DataError
+        With file, line and reason.
+    """
+    return read_evaluation_set("masks" if "masks" in annotations_of(folder, split) else "boxes", folder, split)
+
+
+def measure_of(pictures: EvaluationSet) -> str:
+    """The measure that the pictures allow: ``PxAP`` of masks, ``MaxBoxAccV2`` of boxes."""
+    return "PxAP" if _have_masks(pictures) else "MaxBoxAccV2"
+
+
+def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
+    """The measure of the true class's map; kept beside the checkpoint with its hash, so that none is measured twice."""
+    model = load_model(checkpoint)
+    measure = measure_of(pictures)
+    kept = checkpoint.with_name(f"{checkpoint.stem}-localization.json")
+    if kept.exists():
+        known = json.loads(kept.read_text("utf-8"))
+        if known.get("sha256") == model.sha256 and measure in known:
+            return float(known[measure])
+    own = "cam" if model.info.is_cam else "attribution"
+    if measure == "PxAP":
+        score = mask_accuracy(model, pictures.pictures, maps=[own]).maps[own]
+    else:
+        score = box_accuracy(model, pictures.pictures, maps=[own]).maps[own].max_box_acc_v2
+    write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
+    return score
+
+
+def _have_masks(pictures: EvaluationSet) -> bool:
+    return bool(pictures.pictures) and isinstance(pictures.pictures[0], MaskedPicture)
