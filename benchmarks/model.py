@@ -56,10 +56,10 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
 
         def __init__(self) -> None:
             super().__init__()
-            self.backbone, self.head = network.backbone, network.head
+            self.network = HeadNetwork(network.backbone, network.head)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            scores: torch.Tensor = self.head(self.backbone(x))[0].mean(dim=(2, 3))
+            scores: torch.Tensor = self.network(x)[0].mean(dim=(2, 3))
             return scores
 
     classifier = Logits().eval()

@@ -209,7 +209,7 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
             if weight.shape[0] != own.shape[1]:
                 continue
             apart = difference(own, pooled @ weight.T + bias)
-            if apart <= TOLERANCE:
+            if apart <= TOLERANCE and parts.backbone is not None:
                 return HeadNetwork(parts.backbone, _cam_head(weight, bias))
             least = min(least, apart)
     if insist:
