@@ -56,7 +56,7 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
 
         def __init__(self) -> None:
             super().__init__()
-            self.network = HeadNetwork(network.backbone, network.head)
+            self.network = network
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             scores: torch.Tensor = self.network(x)[0].mean(dim=(2, 3))
