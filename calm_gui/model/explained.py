@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, ClassifierExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.presenter import Presenter
 from calm_gui.model.info import CheckpointInfo
@@ -40,6 +40,8 @@ def explained(
     info: CheckpointInfo,
     checkpoint: Mapping[str, Any],
     presenter: Presenter | None = None,
+    *,
+    plain: bool = False,
 ) -> AnyExplanation:
     """The explanation of a picture.
 
@@ -54,6 +56,8 @@ def explained(
     checkpoint : mapping
         As `checkpoint_source` gives it.
     presenter : Presenter, optional
+    plain : bool
+        Whether f are the logits, (C,1,1), of a classifier without class scores at places.
 
     Raises
     ------
@@ -71,7 +75,9 @@ def explained(
     }
     groups = info.hierarchy, info.superset_table
     explanation: AnyExplanation
-    if a is None or info.saliency_activation is None:
+    if plain:
+        explanation = ClassifierExplanation(f[:, 0, 0], geometry, info.classes, *groups, source)
+    elif a is None or info.saliency_activation is None:
         explanation = CamExplanation(f, geometry, info.classes, *groups, source)
     else:
         explanation = Explanation(f, a, info.saliency_activation, geometry, info.classes, *groups, source)

@@ -197,9 +197,12 @@ class BatchRun:
         from calm_gui.render.sheet import thumbnail
 
         self.work.kept(path, explanation)
+        own = explanation.own_reading
+        if own is None:
+            return  # a classifier without CAM has no map that needn't the network
         for text in self.work.plan.request.targets:
             try:
-                shown = explanation.reading(explanation.own_reading.key, parse_set(text, explanation))
+                shown = explanation.reading(own.key, parse_set(text, explanation))
             except CalmError as error:
                 _log.info("no thumbnail of %s: %s", path, error)
                 continue

@@ -287,7 +287,8 @@ class Compute:
         """On the worker: an explanation, from the disk or the network."""
         picture, checkpoint = pair
         pixels = self._load_picture(picture)
-        if (kept := self.disk.find(checkpoint, self.infos.get(checkpoint), self.device, pixels)) is not None:
+        loaded = self.models.get(checkpoint)
+        if (kept := self.disk.find(checkpoint, self.infos.get(checkpoint), self.device, pixels, loaded)) is not None:
             kept.node_probabilities  # noqa: B018  computed here, so that no click waits for it
             return _Found(kept)
         model = self.model_for(checkpoint, job.progress if urgency == _NOW else lambda _: None)

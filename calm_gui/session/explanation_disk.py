@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.explanation import AnyExplanation, Explanation
+from calm_gui.core.explanation import AnyExplanation, ClassifierExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.errors import CalmError
 from calm_gui.model.files import sha256_of
@@ -39,38 +39,44 @@ class ExplanationDisk:
         self._hashes: dict[str, tuple[tuple[int, int], str]] = {}
 
     def find(
-        self, checkpoint: str, info: CheckpointInfo | None, device: str, picture: Picture
+        self, checkpoint: str, info: CheckpointInfo | None, device: str, picture: Picture, model: LoadedModel | None
     ) -> AnyExplanation | None:
-        """The explanation of a picture if it is kept, without loading the network.
+        """The explanation of a picture if it is kept.
 
         Parameters
         ----------
         checkpoint : str
-            Path of a file of our own format: what another one holds is known only once it is loaded.
+            Its path.
         info : CheckpointInfo or None
         device : str
             As it was asked for.
         picture : Picture
+        model : LoadedModel or None
+            None finds explanations by files of our own format alone: what another one holds is known only once it is
+            loaded.
         """
-        if self.files is None or info is None or not is_ours(checkpoint):
-            return None
-        resolved = self.files.device_of(device)
-        if resolved is None:
+        if self.files is None:
             return None
         from calm_gui.model.explained import checkpoint_source, explained
         from calm_gui.render import PRESENTER
         from calm_gui.session.explanation_files import explanation_key
 
+        answers: dict[str, Any] = {}
         try:
-            sha256 = self._sha256(checkpoint)
-            raw = self.files.get(explanation_key(picture.sha256, sha256, {}, info, resolved))
+            if model is not None:
+                info, resolved, sha256, answers = model.info, str(model.device), model.sha256, model.answers
+            elif info is not None and is_ours(checkpoint) and (known := self.files.device_of(device)):
+                resolved, sha256 = known, self._sha256(checkpoint)
+            else:
+                return None
+            raw = self.files.get(explanation_key(picture.sha256, sha256, answers, info, resolved))
             if raw is None:
                 return None
             f, a = raw
             side = info.input.size
             geometry = Geometry.fit(picture.size, (side, side), (f.shape[1], f.shape[2]), info.input.resize)
             path = Path(checkpoint)
-            source = checkpoint_source(info, path.name, path, sha256, {})
+            source = checkpoint_source(info, path.name, path, sha256, answers)
             return explained(f, a, picture, geometry, info, source, PRESENTER)
         except (CalmError, OSError) as error:
             _log.warning("what was kept of %s can't be used: %s", picture.name, error)
@@ -79,12 +85,11 @@ class ExplanationDisk:
     def keep(self, model: LoadedModel, device: str, explanation: AnyExplanation) -> None:
         """Keep the raw outputs of an explanation that a model has just given."""
         picture = explanation.source.get("picture", {}).get("sha256")
-        if self.files is None or not picture or not model.sha256:
+        if self.files is None or not picture or not model.sha256 or isinstance(explanation, ClassifierExplanation):
             return
         from calm_gui.session.explanation_files import explanation_key
 
-        answers: dict[str, Any] = model.answers
-        key = explanation_key(picture, model.sha256, answers, model.info, str(model.device))
+        key = explanation_key(picture, model.sha256, model.answers, model.info, str(model.device))
         a = explanation.a[None] if isinstance(explanation, Explanation) else None
         self.files.keep(key, explanation.f, a)
         self.remember(device, model)

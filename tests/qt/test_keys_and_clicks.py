@@ -260,7 +260,7 @@ def test_what_a_checkpoint_lacks_is_greyed_with_the_reason(window: MainWindow, s
 
 def test_without_a_picture_the_window_says_what_to_do(own_window: MainWindow, qtbot: QtBot) -> None:
     page = own_window.empty
-    assert page.isVisible() and own_window.panes.isHidden() and own_window.ledger.isHidden()
+    assert page.isVisible() and own_window.middle.isHidden() and own_window.ledger.isHidden()
     assert "demo" in page.checkpoint.text() and "1,000" in page.checkpoint.text()
     page.buttons[2].click()
     assert page.isHidden() and own_window.panes.isVisible()

@@ -102,15 +102,16 @@ def test_an_explanation_from_the_disk_is_the_one_that_was_computed(tmp_path, met
     picture = load_picture(sample_pictures()[0])
     computed = model.explain(picture)
     disk = ExplanationDisk(ExplanationFiles(tmp_path / "cache"))
-    assert disk.find(str(path), read_info(path), "auto", picture) is None
+    assert disk.find(str(path), read_info(path), "auto", picture, None) is None
     disk.keep(model, "auto", computed)
-    found = disk.find(str(path), read_info(path), "auto", picture)
+    found = disk.find(str(path), read_info(path), "auto", picture, None)
+    assert disk.find(str(path), None, "auto", picture, model) is not None
     assert found is not None and found.source == computed.source and found.geometry == computed.geometry
     np.testing.assert_array_equal(found.f, computed.f)
     np.testing.assert_array_equal(found.class_probabilities, computed.class_probabilities)
     shown, expected = (e.reading(e.own_reading.key, [1, 2]) for e in (found, computed))
     np.testing.assert_array_equal(shown.values, expected.values)
-    assert disk.find(str(path), read_info(path), "cuda", picture) is None  # that device was never used
+    assert disk.find(str(path), read_info(path), "cuda", picture, None) is None  # that device was never used
 
 
 _SECOND_START = """

@@ -108,12 +108,13 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.messages)
-        beside = QHBoxLayout()
+        self.middle = QWidget()
+        beside = QHBoxLayout(self.middle)
         beside.setContentsMargins(0, 0, 0, 0)
         beside.setSpacing(0)
         beside.addWidget(self.panes, 1)
         beside.addWidget(self.scales)
-        column.addLayout(beside, 1)
+        column.addWidget(self.middle, 1)
         column.addWidget(self.empty, 1)
         column.addWidget(self.ledger)
         self.setCentralWidget(middle)
@@ -200,8 +201,8 @@ class MainWindow(QMainWindow):
         self.menu_row.show_scene(scene)
         self.empty.name_checkpoint(checkpoint, len(scene.classes))
         self.empty.setVisible(picture is None)
-        for part in (self.panes, self.ledger):
-            part.setVisible(picture is not None and (part is self.panes or not self._alone))
+        self.middle.setVisible(picture is not None)
+        self.ledger.setVisible(picture is not None and not self._alone)
         for button in (*self.status.buttons, *self.stripes[0].buttons, *self.stripes[1].buttons):
             button.show_count(self.docks.frames[button.key].dock.count(scene))
         self._enable(
