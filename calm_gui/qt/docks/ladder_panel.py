@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -117,6 +117,11 @@ class LadderRows(QWidget):
     def row_height(self) -> int:
         """Of a step in the ladder; 16 of them fit beside the panes."""
         return max(_PICTURE + _GAP, 2 * self.fontMetrics().height() + 6)
+
+    @property
+    def current(self) -> int:
+        """Position of the step that the keyboard is on: the chosen one after each choice."""
+        return self._current
 
     def sizeHint(self) -> QSize:
         if self.lying:
@@ -329,6 +334,7 @@ class LadderPanel(DockPanel):
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._hub = hub
+        self._seen: object = None
         self.own = IconButton("scales", "Each step on its own scale instead of everything's", checkable=True)
         self.own.toggled.connect(lambda _: self.show_scene(self._hub.scene))
         self.plotted = IconButton("plot", "Plot p and spread against the steps", checkable=True)
@@ -362,8 +368,17 @@ class LadderPanel(DockPanel):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
         self.row.show_steps(scene, self.own.isChecked())
+        if scene.target != self._seen:
+            self._seen = scene.target
+            QTimer.singleShot(0, self._show_chosen)  # once the rows have their places
         if not self.plot.isHidden():
             self.plot.show_steps(scene.strip)
+
+    def _show_chosen(self) -> None:
+        """Scroll to the step that is A."""
+        if any(step.chosen for step in self.row.steps):
+            place = self.row.area(self.row.current)
+            self.scroller.ensureVisible(place.center().x(), place.center().y(), place.width() // 2, place.height())
 
     def _show_plot(self, on: bool) -> None:
         self.plot.show_steps(self._hub.scene.strip)
