@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -28,6 +28,11 @@ _GAP = 5
 _STRIP_WIDTH = 124
 _CAM = "CAM's maps don't add up over groups, so there is no ladder."
 _NOTHING = "Choose a class or group, and a checkpoint with a hierarchy."
+
+
+def _alike(one: StripStep, other: StripStep) -> bool:
+    """Whether two steps look the same."""
+    return one.shown is other.shown and (one.chosen, one.suggested) == (other.chosen, other.suggested)
 
 
 class LadderRows(QWidget):
@@ -57,12 +62,13 @@ class LadderRows(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.steps: tuple[StripStep, ...] = ()
         self.lying = False
+        self._look: object = None
         self._contrast: object = None
         self._current = 0
         self._hovered = -1
         self._empty = ""
         self._scales: list[Scale] = []
-        self._tables = ("inferno", 0.6)
+        self._table, self._opacity = "inferno", 0.6
         self._thumbnail = QImage()
         self._thumbnail_of: object = None
         self._overlays: dict[tuple[object, ...], QImage] = {}
@@ -70,6 +76,19 @@ class LadderRows(QWidget):
     def show_steps(self, scene: Scene, own_scales: bool) -> None:
         """Show a scene's steps, on the root's scale or each on its own."""
         steps = scene.strip[::-1]
+        view = scene.state.view
+        look = (
+            view.sequential,
+            view.opacity,
+            view.overlay,
+            own_scales,
+            scene.contrast,
+            scene.target,
+            scene.explanation,
+        )
+        if look == self._look and len(steps) == len(self.steps) and all(map(_alike, steps, self.steps)):
+            return
+        self._look = look
         self._contrast = scene.contrast
         self._empty = _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
         if len(steps) != len(self.steps):
@@ -77,8 +96,7 @@ class LadderRows(QWidget):
             self.updateGeometry()
         self.steps = steps
         self._current = next((i for i, step in enumerate(steps) if step.chosen), min(self._current, len(steps) - 1))
-        view = scene.state.view
-        self._tables = (view.sequential, view.opacity if view.overlay else 0.0)
+        self._table, self._opacity = view.sequential, view.opacity if view.overlay else 0.0
         explanation = scene.explanation
         if explanation is not None and explanation is not self._thumbnail_of and explanation.picture is not None:
             self._thumbnail_of = explanation
@@ -99,6 +117,11 @@ class LadderRows(QWidget):
     def row_height(self) -> int:
         """Of a step in the ladder; 16 of them fit beside the panes."""
         return max(_PICTURE + _GAP, 2 * self.fontMetrics().height() + 6)
+
+    @property
+    def current(self) -> int:
+        """Position of the step that the keyboard is on: the chosen one after each choice."""
+        return self._current
 
     def sizeHint(self) -> QSize:
         if self.lying:
@@ -169,7 +192,9 @@ class LadderRows(QWidget):
             picture.center().x() - size.width() // 2, picture.center().y() - size.height() // 2, *size.toTuple()
         )
         painter.drawImage(place, self._thumbnail)
+        painter.setOpacity(self._opacity)
         painter.drawImage(place, self._overlay(step, scale))
+        painter.setOpacity(1.0)
         if step.chosen or step.suggested or is_b:
             colour = letter_colour("A") if step.chosen else letter_colour("B") if is_b else QColor(theme.text)
             style = Qt.PenStyle.SolidLine if step.chosen or is_b else Qt.PenStyle.DashLine
@@ -216,7 +241,7 @@ class LadderRows(QWidget):
             draw_letter(painter, square, letter, filled=False)
 
     def _overlay(self, step: StripStep, scale: Scale) -> QImage:
-        key = (step.shown, scale, self._tables)
+        key = (step.shown, scale, self._table)
         if key not in self._overlays:
             if len(self._overlays) > 100:
                 self._overlays.clear()
@@ -225,7 +250,7 @@ class LadderRows(QWidget):
             x = (np.arange(width) + 0.5) * geometry.picture[0] / width
             y = (np.arange(height) + 0.5) * geometry.picture[1] / height
             indices = scale.indices(interpolate(step.shown.values, *geometry.to_grid(x, y)))
-            words = np.ascontiguousarray(premultiplied_table(*self._tables)[indices])
+            words = np.ascontiguousarray(premultiplied_table(self._table, 1.0)[indices])
             image = QImage(words.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
             self._overlays[key] = image.copy()
         return self._overlays[key]
@@ -309,6 +334,7 @@ class LadderPanel(DockPanel):
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._hub = hub
+        self._seen: object = None
         self.own = IconButton("scales", "Each step on its own scale instead of everything's", checkable=True)
         self.own.toggled.connect(lambda _: self.show_scene(self._hub.scene))
         self.plotted = IconButton("plot", "Plot p and spread against the steps", checkable=True)
@@ -342,8 +368,17 @@ class LadderPanel(DockPanel):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
         self.row.show_steps(scene, self.own.isChecked())
+        if scene.target != self._seen:
+            self._seen = scene.target
+            QTimer.singleShot(0, self._show_chosen)  # once the rows have their places
         if not self.plot.isHidden():
             self.plot.show_steps(scene.strip)
+
+    def _show_chosen(self) -> None:
+        """Scroll to the step that is A."""
+        if any(step.chosen for step in self.row.steps):
+            place = self.row.area(self.row.current)
+            self.scroller.ensureVisible(place.center().x(), place.center().y(), place.width() // 2, place.height())
 
     def _show_plot(self, on: bool) -> None:
         self.plot.show_steps(self._hub.scene.strip)

@@ -214,7 +214,7 @@ class DockPlaces(QObject):
         room = self._window.height() * _HIGHEST if below else self._window.width() * _WIDEST
         if key in self._sizes:
             return scaled(self._window, self._sizes[key])
-        size = frame.dock.size if below == (frame.dock.area == "bottom") else 272 if not below else 200
+        size = frame.dock.size if below == (frame.dock.area == "bottom") else 272 if not below else 150
         return min(scaled(self._window, size), int(room))
 
     def _keep_sizes(self) -> None:

@@ -175,6 +175,8 @@ class MainWindow(QMainWindow):
             self._opened = opened
             self._show_what_is_open(scene, model)
         self.status.zoom.setText(self.pane_actions.zoom_text())
+        if self.actions_by_name["ranks"].isChecked() != state.view.ranks:
+            self.actions_by_name["ranks"].setChecked(state.view.ranks)
         self._enable(
             undo=self.workspace.store.can_undo,
             redo=self.workspace.store.can_redo,
