@@ -312,12 +312,11 @@ class MainWindow(QMainWindow):
             part.fit_text()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
+        if event.mimeData().hasUrls() or event.mimeData().hasImage():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = [url.toLocalFile() for url in event.mimeData().urls()]
-        self.files.open([path for path in paths if path])
+        self.files.take(event.mimeData())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.actions_by_name["pictures_alone"].setChecked(False)
