@@ -115,6 +115,7 @@ def run_part(
     *,
     workers: int = 1,
     resume: bool = False,
+    overwrite: bool = False,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Section:
     """Measure a part, and write ``<name>.json``, ``.csv``, ``.png`` and ``.svg`` into `out`.
@@ -136,7 +137,7 @@ def run_part(
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
         if content.get("settings") == settings:
             return _section(part, content)
-    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume)
+    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite)
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
     tables = [{"head": table.head, "rows": table.rows} for table in part.plan.evaluation.tables(results)]
@@ -210,7 +211,9 @@ def write_report(
     for part in parts:
         title = part.plan.evaluation.title
         with tqdm(desc=title, unit="picture", disable=quiet) as bar:
-            section = run_part(part, out, load, workers=workers, resume=resume, progress=bar.update)
+            section = run_part(
+                part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
+            )
         lines += [f"## {title}", "", f"    {part.command}", ""]
         lines += ["\n\n".join(map(markdown, section.tables)), "", section.conventions, ""]
         lines += [f"![{title}]({part.name}.png)", ""]
