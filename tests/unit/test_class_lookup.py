@@ -34,7 +34,18 @@ def test_a_mask_over_the_classes(mask):
 @pytest.mark.parametrize(
     "what",
     [
-        *(True, False, np.True_, 1.0, np.float64(1), torch.tensor(1.0), np.array(1.5), None, object(), 1j),
+        *(
+            True,
+            False,
+            np.True_,
+            1.0,
+            np.float64(1),
+            torch.tensor(1.0),
+            np.array(1.5),
+            None,
+            pytest.param(object(), id="object"),
+            1j,
+        ),
         *(np.array([True, False]), torch.tensor([True]), np.array([[True] * 6]), np.array(True), torch.tensor(True)),
         *([1, None], [True], [1.5], np.array([0.5, 0.5]), 6, -1, np.int64(6), torch.tensor(-1), 10**30, [10**30]),
         *("nothing like it", "²", b"dog", [b"dog"]),

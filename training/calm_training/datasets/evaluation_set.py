@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from calm_gui.core.classes import ClassTable
+from calm_gui.core.comparison import class_named, class_positions
 from calm_gui.errors import DataError
 from calm_training.datasets.boxes import read_boxes_csv, read_boxes_cub, read_boxes_wsol
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.masks import read_masks_csv, read_masks_wsol
-from calm_training.datasets.picture_set import PictureSet, Sample
-from calm_training.datasets.same_classes import with_classes
+from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.text_table import csv_columns
 
 __all__ = [
@@ -168,9 +168,18 @@ def with_labels_of(found: EvaluationSet, classes: ClassTable, name: str) -> Any:
     if found.classes is None or found.numbered:
         _refuse_contradictions(found, classes, name)
         return found.pictures
-    samples = tuple(Sample(picture.path, picture.label) for picture in found.pictures)
-    theirs = with_classes(PictureSet(samples, found.classes), classes, name).samples
-    return [replace(picture, label=sample.label) for picture, sample in zip(found.pictures, theirs, strict=True)]
+    positions = list(class_positions(classes, found.classes))
+    for info in found.classes:
+        if positions[info.index] is None and (named := class_named(info.name, classes)):
+            positions[info.index] = named.index
+    strange = {found.classes[p.label].name for p in found.pictures if positions[p.label] is None}
+    if strange:
+        listed = ", ".join(sorted(strange)[:5])
+        raise DataError(
+            f"{len(strange)} classes of {name} aren't the checkpoint's ({listed}); it has {len(classes)} classes "
+            f"({', '.join(info.name for info in classes[:5])}, ...)"
+        )
+    return [replace(picture, label=positions[picture.label]) for picture in found.pictures]
 
 
 def _refuse_contradictions(found: EvaluationSet, classes: ClassTable, name: str) -> None:

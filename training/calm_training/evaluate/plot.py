@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from calm_gui.core.comparison import distinct_ends
 from calm_gui.model.files import atomic_path
@@ -74,7 +74,11 @@ def bars(axes: Any, results: Results, figure: str, label: str = "", *, logarithm
     if logarithmic:
         axes.set_xscale("log")
         # matplotlib's own labels of decades are mathematical text, which isn't parsed here.
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        low, high = axes.get_xlim()
+        if high < 10 * low:  # within a decade, so that no tick of one may lie there
+            axes.xaxis.set_major_locator(FixedLocator([low, (low * high) ** 0.5, high]))
 
 
 def _short(text: str) -> str:
