@@ -197,10 +197,11 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
     if not torch.isfinite(own).all():
         raise CheckpointError(f"{name} gives NaN or infinity; its weights are broken")
     least = math.inf
-    if parts.backbone is not None and parts.heads:
+    backbone = parts.backbone
+    if backbone is not None and parts.heads:
         try:
             with torch.inference_mode():
-                pooled = parts.backbone(inputs).float().mean((2, 3))
+                pooled = backbone(inputs).float().mean((2, 3))
         except CheckpointError:
             if insist:
                 raise
@@ -209,8 +210,13 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
             if weight.shape[0] != own.shape[1]:
                 continue
             apart = difference(own, pooled @ weight.T + bias)
+<<<<<<< HEAD
             if apart <= TOLERANCE and parts.backbone is not None:
                 return HeadNetwork(parts.backbone, _cam_head(weight, bias))
+=======
+            if apart <= TOLERANCE:
+                return HeadNetwork(backbone, _cam_head(weight, bias))
+>>>>>>> classifier
             least = min(least, apart)
     if insist:
         raise CheckpointError(

@@ -211,7 +211,7 @@ class LoadedModel:
 
 def load_model(
     path: str | Path,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     presenter: Presenter | None = None,
     progress: Callable[[str], None] = lambda _: None,
     answers: Answers | None = None,
@@ -221,7 +221,7 @@ def load_model(
     Parameters
     ----------
     path : str or Path
-    device : str
+    device : str or torch.device
         As `choose_device` takes it.
     presenter : Presenter, optional
     progress : callable
@@ -252,7 +252,7 @@ def load_model(
 
 def load_remembering(
     path: str | Path,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     presenter: Presenter | None = None,
     progress: Callable[[str], None] = lambda _: None,
     answers: Answers | None = None,
