@@ -499,7 +499,8 @@ def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) ->
     """A small figure as PNG: the maps, or the picture beside its first guess's map."""
     if not maps:
         guess = explanation.top(1)[0][0]
-        maps = [explanation.reading(explanation.own_reading.key, guess)]
+        own = explanation.own_reading
+        maps = [explanation.reading(own.key, guess)] if own else []
         layout: dict[str, Any] = {"layout": "pair", "width": 150.0}
     else:
         layout = {"width": 90.0 if len(maps) == 1 else 150.0}

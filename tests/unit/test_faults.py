@@ -21,7 +21,7 @@ from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, DataError, ExportError, SessionError
 from calm_gui.model.checkpoint import fitted_network, read_checkpoint, save_checkpoint
 from calm_gui.model.files import atomic_path, read_bounded, write_bytes
-from calm_gui.model.foreign import read_foreign
+from calm_gui.model.formats.file_content import read_foreign
 from calm_gui.model.hierarchy_file import write_hierarchy
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
