@@ -57,14 +57,10 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
 
         def __init__(self) -> None:
             super().__init__()
-<<<<<<< HEAD
-            self.network = network
-=======
             self.backbone, self.head = backbone, head
->>>>>>> classifier
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            scores: torch.Tensor = self.network(x)[0].mean(dim=(2, 3))
+            scores: torch.Tensor = self.head(self.backbone(x))[0].mean(dim=(2, 3))
             return scores
 
     classifier = Logits().eval()

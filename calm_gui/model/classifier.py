@@ -210,13 +210,8 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
             if weight.shape[0] != own.shape[1]:
                 continue
             apart = difference(own, pooled @ weight.T + bias)
-<<<<<<< HEAD
-            if apart <= TOLERANCE and parts.backbone is not None:
-                return HeadNetwork(parts.backbone, _cam_head(weight, bias))
-=======
             if apart <= TOLERANCE:
                 return HeadNetwork(backbone, _cam_head(weight, bias))
->>>>>>> classifier
             least = min(least, apart)
     if insist:
         raise CheckpointError(
