@@ -1,8 +1,12 @@
 """A page of a report in one HTML file that needs no other."""
 
 import base64
+import io
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
+
+from PIL import Image
 
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture
 from calm_training.evaluate.table import Table, html
@@ -22,6 +26,10 @@ th { font-weight: 600; } td { white-space: nowrap; }
 figure { margin: 20px 0; } img { max-width: 100%; height: auto; } figcaption { font-size: 14px; color: #4c585c; }
 @media (max-width: 600px) { body { padding: 14px; } h1 { font-size: 23px; } h2 { font-size: 19px; } }
 """
+
+
+MOST_PIXELS = 1600
+"""Width or height of a picture in the page; the files beside it are larger."""
 
 
 def as_html(blocks: Sequence[Block]) -> str:
@@ -44,8 +52,20 @@ def _html(block: Block) -> str:
         case Command(text):
             return f"<pre><code>{escape(text)}</code></pre>"
         case Picture(path, caption):
-            data = base64.b64encode(path.read_bytes()).decode()
+            data = base64.b64encode(_at_most(path, MOST_PIXELS)).decode()
             image = f'<img src="data:image/png;base64,{data}" alt="{escape(caption)}">'
             return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
         case Table():
             return f'<div class="table">{html(block)}</div>'
+
+
+def _at_most(path: Path, pixels: int) -> bytes:
+    """A PNG file's picture, made smaller if it is larger than that."""
+    with Image.open(path) as picture:
+        if max(picture.size) <= pixels:
+            return path.read_bytes()
+        smaller = picture.convert("RGB")
+    smaller.thumbnail((pixels, pixels), Image.Resampling.LANCZOS)
+    data = io.BytesIO()
+    smaller.save(data, "PNG", optimize=True)
+    return data.getvalue()

@@ -27,7 +27,7 @@ LINE = 1.35
 LETTER = 0.5
 """Mean width of a letter in sizes; in cells of tables, which are short and may be bold, it is `CELL_LETTER`."""
 
-CELL_LETTER = 0.6
+CELL_LETTER = 0.65
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 7.0, 3.4
 """Most that a picture takes, inches."""
