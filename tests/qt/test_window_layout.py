@@ -234,6 +234,31 @@ def test_windows_and_dialogs_are_never_larger_than_the_screen(qapp: object, qtbo
         assert room.contains(framed)
 
 
+def test_every_dialog_is_made_to_fit_and_can_be_that_small(
+    own_window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, QRect, tuple[int, int]]] = []
+
+    def noted(dialog: QDialog) -> int:
+        least = dialog.minimumSizeHint()
+        framed = QRect(dialog.pos(), dialog.size()).adjusted(0, 0, 8, 33)
+        seen.append((type(dialog).__name__, framed, (least.width(), least.height())))
+        return 0
+
+    monkeypatch.setattr(QDialog, "exec", noted)
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    settle(own_window)
+    dialogs, files = own_window.dialogs, own_window.files
+    shown = (dialogs.show_checkpoint, dialogs.annotate, dialogs.match_classes, dialogs.show_about, dialogs.show_keys)
+    for show in (*shown, dialogs.report_problem, files.export, files.batch):
+        show()
+    room = own_window.screen().availableGeometry()
+    assert len(seen) == 8
+    for name, framed, least in seen:
+        assert framed.width() <= max(room.width(), least[0] + 8) and framed.height() <= room.height(), name
+        assert least[0] <= 1024 - 8 and least[1] <= 768 - 33, name
+
+
 def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
     qapp: object, qtbot: QtBot, tmp_path: Path
 ) -> None:
