@@ -243,7 +243,9 @@ class Scene:
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, shows, title, message=self._failures.get((picture, checkpoint), ""))
+            early = self._cache.picture(picture)
+            why = self._failures.get((picture, checkpoint), "")
+            return PaneContent(pane, shows, title, message=why, early=early.pixels if early else None)
         if isinstance(shows, Picture):
             return PaneContent(pane, shows, title, explanation=explanation)
         try:
