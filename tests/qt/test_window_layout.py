@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
@@ -193,6 +193,22 @@ def test_docks_that_make_no_sense_are_those_of_the_first_start(
     window.close()
 
 
+def test_a_low_window_folds_the_film_until_a_person_opens_it(tried: MainWindow) -> None:
+    tried.docks.forget()
+    tried.resize(1024, 700)
+    settle(tried)
+    assert not tried.docks.is_open("pictures") and tried.docks.is_open("ladder")
+    tried.docks.toggle("pictures")
+    tried.docks.toggle("view")
+    settle(tried)
+    assert tried.docks.is_open("pictures") and tried.docks.is_open("view") and not tried.docks.is_open("ladder")
+    tried.resize(1440, 900)
+    settle(tried)
+    tried.resize(1440, 700)
+    settle(tried)
+    assert not tried.docks.is_open("pictures")
+
+
 def test_docks_have_their_sizes_back_after_each_resize(tried: MainWindow) -> None:
     tried.docks.forget()
     tried.resize(1440, 875)
@@ -234,6 +250,31 @@ def test_windows_and_dialogs_are_never_larger_than_the_screen(qapp: object, qtbo
         assert room.contains(framed)
 
 
+def test_every_dialog_is_made_to_fit_and_can_be_that_small(
+    own_window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, QRect, tuple[int, int]]] = []
+
+    def noted(dialog: QDialog) -> int:
+        least = dialog.minimumSizeHint()
+        framed = QRect(dialog.pos(), dialog.size()).adjusted(0, 0, 8, 33)
+        seen.append((type(dialog).__name__, framed, (least.width(), least.height())))
+        return 0
+
+    monkeypatch.setattr(QDialog, "exec", noted)
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    settle(own_window)
+    dialogs, files = own_window.dialogs, own_window.files
+    shown = (dialogs.show_checkpoint, dialogs.annotate, dialogs.match_classes, dialogs.show_about, dialogs.show_keys)
+    for show in (*shown, dialogs.report_problem, files.export, files.batch):
+        show()
+    room = own_window.screen().availableGeometry()
+    assert len(seen) == 8
+    for name, framed, least in seen:
+        assert framed.width() <= max(room.width(), least[0] + 8) and framed.height() <= room.height(), name
+        assert least[0] <= 1024 - 8 and least[1] <= 768 - 33, name
+
+
 def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
     qapp: object, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -255,7 +296,7 @@ def test_every_control_has_a_name_for_screen_readers(own_window: MainWindow) -> 
         settle(own_window)
         for widget in own_window.findChildren(QWidget):
             reached = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
-            name = widget.accessibleName() or getattr(widget, "text", str)()
+            name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
             if reached and not name and not widget.objectName().startswith("qt_"):
                 nameless.append((key, type(widget).__name__, type(widget.parentWidget()).__name__))
     assert not nameless

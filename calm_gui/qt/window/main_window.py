@@ -244,6 +244,7 @@ class MainWindow(QMainWindow):
 
     def find_class(self) -> None:
         """Bring the keyboard to the search for classes."""
+        self.actions_by_name["pictures_alone"].setChecked(False)
         if not self.docks.is_open("classes"):
             self.docks.open("classes")
         self.panel("classes").focus_search()
@@ -281,7 +282,8 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.panes.focus_active()
+        if not event.spontaneous():  # and not when it comes back from an icon
+            self.panes.focus_active()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space, held while the keyboard is on a pane, shows the picture without its map; Escape ends what is on."""
