@@ -99,19 +99,20 @@ class FileActions:
 
     def save_session(self) -> None:
         """Ask for a place and save the session."""
-        start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.calm.json")
+        start = self._start("session", ".calm.json")
         path = ask_where_to_save(self._window, "Save the session", start, _SESSIONS)
         if path and self._guarded(lambda: self._workspace.save_session(path)):
             self._settings.set("session folder", str(Path(path).parent))
             self._settings.add_recent("sessions", path)
+            self._hub.saved.emit(path)
 
     def pack_session(self) -> None:
         """Ask for a place and write session, pictures and table as one file for somebody else."""
         from calm_gui.session.packing import pack_session
 
-        start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.zip")
-        if path := ask_where_to_save(self._window, "Pack the session", start, "Zip (*.zip)"):
-            self._guarded(lambda: self._hub.said.emit(pack_session(path, self._workspace)))
+        path = ask_where_to_save(self._window, "Pack the session", self._start("session", ".zip"), "Zip (*.zip)")
+        if path and self._guarded(lambda: self._hub.said.emit(pack_session(path, self._workspace))):
+            self._hub.saved.emit(path)
 
     def restore_last(self) -> None:
         """Open the session that was ended last."""
@@ -144,9 +145,18 @@ class FileActions:
     def save_hierarchy(self) -> None:
         """Ask for a place and save the hierarchy."""
         hierarchy = self._hub.scene.hierarchy
-        path = ask_where_to_save(self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)")
-        if path and hierarchy is not None:
-            self._guarded(lambda: write_hierarchy(path, hierarchy))
+        name = f"{Path(self._workspace.state.selection.checkpoint).stem}.hierarchy.json"
+        start = str(Path(self._settings.text("hierarchy folder", str(Path.home()))) / name)
+        path = ask_where_to_save(self._window, "Save the hierarchy", start, "JSON (*.json)")
+        if path and hierarchy is not None and self._guarded(lambda: write_hierarchy(path, hierarchy)):
+            self._settings.set("hierarchy folder", str(Path(path).parent))
+            self._hub.saved.emit(path)
+
+    def _start(self, kind: str, suffix: str) -> str:
+        """Where saving a session begins: the folder of the last one, and the current picture's folder as its name."""
+        picture = self._workspace.state.picture
+        stem = Path(picture).parent.name if picture else ""
+        return str(Path(self._settings.text(f"{kind} folder", str(Path.home()))) / f"{stem or kind}{suffix}")
 
     def export(self) -> None:
         """Ask how, and save a figure of what the panes show."""
@@ -162,11 +172,14 @@ class FileActions:
 
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
-        if path := ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)"):
-            from calm_gui.session.scene_figure import active_map
+        from calm_gui.session.scene_figure import active_map
 
-            self._guarded(lambda: active_map(self._hub.scene).save(path))
+        name = f"{Path(self._workspace.state.picture or 'map').stem}.{self._hub.scene.active.shows.key}.npz"
+        start = str(Path(self._settings.text("export folder", str(Path.home()))) / name)
+        path = ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)")
+        if path and self._guarded(lambda: active_map(self._hub.scene).save(path)):
+            self._settings.set("export folder", str(Path(path).parent))
+            self._hub.saved.emit(path)
 
     def _ask(self, title: str, filters: str, folder: str) -> str:
         path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)

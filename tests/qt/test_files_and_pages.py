@@ -14,6 +14,7 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt import offered_files
 from calm_gui.qt.dialogs.guide_dialog import PAGES, GuideDialog, pages_folder
 from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
+from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.offered_files import from_mime, offered
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
@@ -133,3 +134,42 @@ def test_guide_and_glossary_are_shown_with_their_pictures(window: MainWindow) ->
 
 def _lines(name: str) -> list[str]:
     return (pages_folder() / f"{name}.md").read_text("utf-8").splitlines()
+
+
+def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(window: MainWindow, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    dialog = ExportDialog(window.hub, settings, window)
+    dialog.open()
+    dialog.width_value.setValue(63.5)
+    dialog.boxes["titles"].setChecked(False)
+    assert dialog.save(str(tmp_path / "fig.png"))
+    assert dialog.isVisible() and "fig.png" in dialog.message.text() and "Open folder" in dialog.message.text()
+    assert window.messages.text.text() == "fig.png is written." and not window.messages.folder.isHidden()
+    dialog.close()
+    again = ExportDialog(window.hub, Settings(tmp_path / "settings.json"), window)
+    assert again.width_value.value() == 63.5 and not again.boxes["titles"].isChecked()
+    again.deleteLater()
+    dialog.deleteLater()
+    broken = Settings(None)
+    broken.set("export figure", {"width": "wide", "boxes": 3})
+    ExportDialog(window.hub, broken, window).deleteLater()
+    window.hub.complained.emit("something failed")
+    assert window.messages.folder.isHidden()
+
+
+def test_saves_say_so_and_begin_in_the_folder_of_the_last_with_a_name_that_tells_what_it_is(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    starts = []
+
+    def ask(_parent: object, _title: str, start: str, *_: object, **__: object) -> tuple[str, str]:
+        starts.append(start)
+        return str(tmp_path / "numbers.npz"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    window.files.export_numbers()
+    assert window.messages.text.text() == "numbers.npz is written."
+    (tmp_path / "numbers.npz").unlink()
+    window.files.export_numbers()
+    assert Path(starts[0]).name == f"{sample_pictures()[0].stem}.attribution.npz"
+    assert Path(starts[1]).parent == tmp_path
