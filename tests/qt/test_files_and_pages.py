@@ -8,17 +8,21 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.readings import READINGS
 from calm_gui.qt import offered_files
 from calm_gui.qt.dialogs.guide_dialog import PAGES, GuideDialog, pages_folder
 from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
+from calm_gui.qt.dialogs.tour_dialog import STOPS, TourDialog
 from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.offered_files import from_mime, offered
+from calm_gui.qt.recent_questions import RecentQuestions
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.explanation_files import ExplanationFiles
+from calm_gui.session.expression import Expression
 from calm_gui.session.packing import pack_session
 from calm_gui.session.persistence import load_session
 
@@ -173,3 +177,38 @@ def test_saves_say_so_and_begin_in_the_folder_of_the_last_with_a_name_that_tells
     window.files.export_numbers()
     assert Path(starts[0]).name == f"{sample_pictures()[0].stem}.attribution.npz"
     assert Path(starts[1]).parent == tmp_path
+
+
+def test_questions_that_were_asked_can_be_asked_again(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    recent = RecentQuestions(window.hub, settings)
+    workspace = window.workspace
+    workspace.set_target(Expression.of("n02084071"))
+    workspace.change_pane(workspace.state.active, shows=READINGS["conditional"])
+    recent.keep()
+    recent.keep()
+    assert len(recent.kept) == 1
+    workspace.set_target(Expression.of("@predicted"))
+    workspace.change_pane(workspace.state.active, shows=READINGS["attribution"])
+    again = RecentQuestions(window.hub, Settings(tmp_path / "settings.json"))
+    menu = QMenu()
+    again.fill(menu)
+    assert "dog" in menu.actions()[0].text()
+    menu.actions()[0].trigger()
+    assert workspace.state.selection.target.terms[0].key == "n02084071"
+    assert workspace.state.panes[workspace.state.active].shows is READINGS["conditional"]
+    settings.set("recent questions", ["x", {"A": 3}, {"words": "w", "A": [["*", "k"]], "B": [], "reading": "cam"}])
+    assert recent.kept == []
+
+
+def test_what_am_i_looking_at_frames_and_explains_each_part_once(window: MainWindow) -> None:
+    dialog = TourDialog(window)
+    dialog.show()
+    titles = []
+    for _ in STOPS:
+        titles.append(dialog.title.text())
+        assert len(dialog.text.text()) > 60
+        assert not dialog.framed.isEmpty() and window.rect().contains(dialog.framed)
+        dialog.on.click()
+    assert titles == [stop.title for stop in STOPS] and not dialog.isVisible()
+    dialog.deleteLater()

@@ -30,6 +30,7 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
         "&Panes": _panes(window),
         "&Classes": _classes(window),
         "&Help": [
+            Command("tour", "&What am I looking at?", window.dialogs.show_tour),
             Command("guide", "&Guide", window.dialogs.show_guide, "Shift+F1"),
             Command("glossary", "G&lossary", window.dialogs.show_glossary),
             Command("keys", "&Keys…", window.dialogs.show_keys, "F1"),

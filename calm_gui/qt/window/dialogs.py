@@ -64,6 +64,14 @@ class Dialogs:
         dialog.keys_wanted.connect(self.show_keys)
         self._run(dialog)
 
+    def show_tour(self) -> None:
+        """Explain the parts of the window."""
+        from calm_gui.qt.dialogs.tour_dialog import TourDialog
+
+        dialog = TourDialog(self._window)
+        dialog.finished.connect(lambda _: dialog.deleteLater())
+        dialog.show()
+
     def show_guide(self) -> None:
         """Show the guide."""
         self._show_page("guide")
