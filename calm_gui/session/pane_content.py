@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
+from calm_gui.late import np
 from calm_gui.render.naming import counted, number_text
 from calm_gui.render.ranks import RANK_UNIT, ranked
 from calm_gui.render.scale import Scale
 from calm_gui.session.pane import Pane, Shows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["PaneContent"]
 
@@ -36,6 +41,8 @@ class PaneContent:
         The scale without the limits that were set.
     message : str
         Why there is no map, or what must be known about it; empty if nothing.
+    early : ndarray (h,w,3), uint8, or None
+        The picture, while it's being explained.
     """
 
     pane: Pane
@@ -46,7 +53,13 @@ class PaneContent:
     shown: AnyMap | None = None
     scale: Scale | None = None
     message: str = ""
+    early: NDArray[np.uint8] | None = None
     fitted: Scale | None = None
+
+    @property
+    def pixels(self) -> NDArray[np.uint8] | None:
+        """The picture, (h,w,3), whether it is explained or not."""
+        return self.explanation.picture if self.explanation is not None else self.early
 
     @cached_property
     def drawn(self) -> AnyMap | None:

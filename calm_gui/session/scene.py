@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.core.maps import AnyMap, Map, WinnerMap
+from calm_gui.core.maps import AnyMap, Map, MapKind, WinnerMap
 from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
@@ -239,11 +239,13 @@ class Scene:
         picture, checkpoint = self.state.pane_keys(pane)
         explanation = self.explanation_of(picture, checkpoint)
         shows = shown_by(explanation, pane.shows)
-        title = shows.title
+        title = shows.title_in(explanation) if explanation and isinstance(shows, MapKind) else shows.title
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, shows, title, message=self._failures.get((picture, checkpoint), ""))
+            early = self._cache.picture(picture)
+            why = self._failures.get((picture, checkpoint), "")
+            return PaneContent(pane, shows, title, message=why, early=early.pixels if early else None)
         if isinstance(shows, Picture):
             return PaneContent(pane, shows, title, explanation=explanation)
         try:

@@ -132,6 +132,7 @@ class MainWindow(QMainWindow):
         hub.hovered.connect(self._show_cursor)
         hub.complained.connect(self.messages.say)
         hub.said.connect(self.status.say)
+        hub.results_wanted.connect(lambda: self.docks.open("results"))
         hub.asked.connect(self._ask)
         hub.keep_wanted.connect(self.dialogs.keep_target)
         hub.enlarge_wanted.connect(self.actions_by_name["enlarge"].toggle)
