@@ -62,7 +62,7 @@ class DockFrame(QDockWidget):
         self._row.setSpacing(2)
         self._title = QLabel(dock.title)
         self._title.setObjectName("heading")
-        self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._title.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Fixed)
         self._title.setToolTip(dock.tip)
         self._float = IconButton("float", f"Float {dock.title}")
         self._float.clicked.connect(lambda: self.setFloating(not self.isFloating()))

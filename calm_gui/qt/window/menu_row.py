@@ -104,7 +104,7 @@ class MenuRow(QWidget):
         tools = sum(each.sizeHint().width() + 4 for each in (*self._always, *self._lesser))
         spaces = 6 * len(self._lines)
         named = room >= tools + spaces + self.name.maximumWidth() + self.place.maximumWidth() + 12
-        for part in (self.name, self.place):
-            part.setVisible(named)
+        for label in (self.name, self.place):
+            label.setVisible(named)
         for part in self._lesser:
             part.setVisible(room >= tools + spaces)
