@@ -392,7 +392,7 @@ def faults():
                 yield f"{name}: {text!r} needs {needed} of {room}"
 
 for size in ((760, 495), (1024, 743), (1440, 875)):
-    for dock in ("ladder", "view", "regions", "classes"):
+    for dock in ("ladder", "view", "regions", "classes", "results", "values", "pictures"):
         window.resize(*size)
         window.docks.open(dock)
         for _ in range(30):
