@@ -30,6 +30,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.session.batch import COLUMNS
 from calm_gui.session.batch_run import BatchRun
@@ -117,17 +118,17 @@ class ResultsPanel(DockPanel):
         self.export.clicked.connect(self._ask_export)
         self.new_run = QPushButton("New run…")
         self.new_run.clicked.connect(self._open)
-        self.message = QLabel()
+        self.message = ElidedLabel()
         self.message.setObjectName("muted")
-        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        buttons = (self.runs, self.filter, self.words, self.as_pictures, self.export, self.new_run)
-        self.tools = buttons
+        self.tools = (self.filter,)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         row = QHBoxLayout()
         row.setContentsMargins(10, 2, 10, 2)
         row.addWidget(self.message, 1)
+        for widget in (self.words, self.runs, self.as_pictures, self.export, self.new_run):
+            row.addWidget(widget)
         layout.addWidget(self.table, 1)
         layout.addLayout(row)
         hub.batch_changed.connect(self._on_batch)
