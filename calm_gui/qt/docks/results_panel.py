@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QCompleter,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QPushButton,
     QSizePolicy,
@@ -95,7 +94,7 @@ class ResultsPanel(DockPanel):
         header.setStretchLastSection(True)
         for column, width in enumerate((200, 140, 64, 140, 90, 130, 110, 90, 96)):
             self.table.setColumnWidth(column, scaled(self, width))
-        self.words = QLabel()
+        self.words = ElidedLabel()
         self.words.setObjectName("muted")
         self.filter = QLineEdit()
         self.filter.setPlaceholderText(f"for example {_EXAMPLE}")
@@ -118,6 +117,9 @@ class ResultsPanel(DockPanel):
         self.export.clicked.connect(self._ask_export)
         self.new_run = QPushButton("New run…")
         self.new_run.clicked.connect(self._open)
+        self.export.setToolTip("Write the rows that are shown, as CSV, TSV or LaTeX")
+        for button in (self.as_pictures, self.export, self.new_run):
+            button.setMinimumWidth(scaled(self, 48))  # narrow docks with large letters; the tip says what it does
         self.message = ElidedLabel()
         self.message.setObjectName("muted")
         self.tools = (self.filter,)
@@ -169,6 +171,8 @@ class ResultsPanel(DockPanel):
     def _show_run(self) -> None:
         run = self.run
         self.rows.show(run.rows if run else [])
+        for column, empty in enumerate(self.rows.empty_columns):
+            self.table.setColumnHidden(column, empty)
         for widget in (self.as_pictures, self.export, self.filter):
             widget.setEnabled(bool(self.rows.rows))
         if run is not None:

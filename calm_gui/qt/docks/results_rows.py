@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QColor, QImage, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImage, QPixmap
 
 from calm_gui.core.classes import fold_text
 from calm_gui.qt.theme import current_theme
@@ -28,7 +28,7 @@ class ResultsRows(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.rows: list[ResultRow] = []
-        self._pixmaps: dict[int, QPixmap] = {}
+        self._icons: dict[int, QIcon] = {}
 
     def show(self, rows: list[ResultRow]) -> None:
         """Show rows; where they begin with those shown, the others are added."""
@@ -40,8 +40,13 @@ class ResultsRows(QAbstractTableModel):
                 self.endInsertRows()
             return
         self.beginResetModel()
-        self.rows, self._pixmaps = list(rows), {}
+        self.rows, self._icons = list(rows), {}
         self.endResetModel()
+
+    @property
+    def empty_columns(self) -> tuple[bool, ...]:
+        """Whether no row has a value, for each column; no column is empty while there are no rows."""
+        return tuple(bool(self.rows) and all(row.values.get(key) is None for row in self.rows) for key in _KEYS)
 
     def rowCount(self, parent: Index = _NONE) -> int:
         return 0 if parent.isValid() else len(self.rows)
@@ -72,21 +77,21 @@ class ResultsRows(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole and _is_number(key):
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if role == Qt.ItemDataRole.DecorationRole and key == "name":
-            return self._pixmap(index.row())
+            return self._icon(index.row())
         if role == Qt.ItemDataRole.ForegroundRole and key == "truth_name":
             wrong = value is not None and row.values.get("truth_index") != row.values.get("predicted_index")
             return QColor(current_theme().bad) if wrong else None
         return None
 
-    def _pixmap(self, number: int) -> QPixmap | None:
+    def _icon(self, number: int) -> QIcon | None:
         pixels = self.rows[number].thumbnail
         if pixels is None:
             return None
-        if number not in self._pixmaps:
+        if number not in self._icons:
             height, width = pixels.shape[:2]
             image = QImage(pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
-            self._pixmaps[number] = QPixmap.fromImage(image)
-        return self._pixmaps[number]
+            self._icons[number] = QIcon(QPixmap.fromImage(image))
+        return self._icons[number]
 
 
 class FilteredRows(QSortFilterProxyModel):
