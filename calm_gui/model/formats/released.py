@@ -33,6 +33,8 @@ def guess_answers(weights: Mapping[str, Tensor]) -> Answers:
 def _open(content: Content, answers: Answers) -> Opened:
     weights, name = content.weights, content.name
     n = outputs(weights, "conv_last.weight", name)
+    if n < 2:
+        raise CheckpointError(f"{name} has one class, whose probability is always 1; there is nothing to explain")
     has_saliency = "attention.0.weight" in weights
     method = answers.method if has_saliency else answers.method or "cam"
     if not has_saliency and method != "cam":
