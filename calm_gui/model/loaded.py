@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, overload
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, ClassifierExplanation, Explanation
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.presenter import Presenter
@@ -24,16 +24,20 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
 from calm_gui.model.classifier import Classifier
 from calm_gui.model.device import choose_device
+from calm_gui.model.explained import checkpoint_source, explained
 from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
 from calm_gui.model.formats import open_foreign
 from calm_gui.model.info import is_ours
 from calm_gui.model.input import prepare
+from calm_gui.model.normalised import prepared_tensors
 from calm_gui.model.picture import Picture, as_picture
+from calm_gui.model.pixels import is_tensor
 
 __all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 
-PictureLike = str | Path | Picture | Image.Image | NDArray[np.uint8]
+PictureLike = str | Path | Picture | Image.Image | NDArray[Any] | Tensor | bytes | IO[bytes]
+"""One picture, in any form that `LoadedModel.explain` takes."""
 
 
 class LoadedModel:
@@ -102,6 +106,14 @@ class LoadedModel:
         answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
         return f"{self.sha256}+{answers[:16]}"
 
+    def __repr__(self) -> str:
+        kind = {"cam": "CAM"}.get(self.info.method, self.info.method)
+        rows, columns = self.grid
+        return (
+            f"<LoadedModel {self.name or 'unnamed'}: {kind} on {self.info.backbone}, {len(self.classes)} classes, "
+            f"{rows}x{columns} cells, {self.device}>"
+        )
+
     def _find_grid(self) -> tuple[int, int]:
         """The native grid; from the stride where that tells it, else from a forward pass."""
         if isinstance(self.network, Classifier):
@@ -130,16 +142,24 @@ class LoadedModel:
                 ) from error
             return outputs
 
-    def explain(self, picture: PictureLike) -> Any:
-        """Explain a picture.
+    @overload
+    def explain(self, picture: PictureLike, *, normalized: bool = False) -> Any: ...
+    @overload
+    def explain(self, picture: Sequence[PictureLike], *, normalized: bool = False) -> list[Any]: ...
+    def explain(self, picture: Any, *, normalized: bool = False) -> Any:
+        """Explain a picture, or several.
 
         Parameters
         ----------
-        picture : path, PIL image, uint8 array (h,w,3) or Picture
+        picture : PictureLike, or a list of these, or a Tensor (B,3,h,w)
+            A path, bytes of a file, a file object, a PIL image, a `Picture`, or an array or tensor as
+            `calm_gui.model.pixels.rgb_pixels` takes it: floating point is RGB in 0..1, and is preprocessed.
+        normalized : bool
+            A tensor (3,size,size) or (B,3,size,size) is the network's input already.
 
         Returns
         -------
-        Explanation, or CamExplanation for a CAM checkpoint
+        Explanation, CamExplanation for a CAM checkpoint, or ClassifierExplanation; for several a list of these
 
         Raises
         ------
@@ -148,17 +168,26 @@ class LoadedModel:
         NumericalError
             If the network's output is no probability.
         """
-        return self.explain_batch([as_picture(picture)])[0]
+        if normalized:
+            pictures, prepared = prepared_tensors(picture, self.info.input, self.grid)
+            found = self.explain_batch(pictures, prepared)
+            return found if picture.ndim == 4 else found[0]
+        if isinstance(picture, (list, tuple)) or (is_tensor(picture) and picture.ndim == 4):
+            return self.explain_batch(list(picture))
+        return self.explain_batch([picture])[0]
 
     def prepare(self, picture: Picture) -> tuple[Tensor, Geometry]:
         """Network input (1,3,size,size) of a picture, and its geometry; may run on any thread."""
         return prepare(picture, self.info.input, self.grid)
 
     def explain_batch(
-        self, pictures: Sequence[Picture], prepared: Sequence[tuple[Tensor, Geometry]] | None = None
+        self, pictures: Sequence[PictureLike], prepared: Sequence[tuple[Tensor, Geometry]] | None = None
     ) -> list[AnyExplanation]:
         """Explain several pictures in one forward pass; `prepared` spares calling `prepare` on each."""
-        prepared = prepared or [self.prepare(picture) for picture in pictures]
+        opened = [as_picture(picture) for picture in pictures]
+        if not opened:
+            return []
+        prepared = prepared or [self.prepare(picture) for picture in opened]
         tensors = [tensor for tensor, _ in prepared]
         f, a = self.raw(torch.cat(tensors) if len(tensors) > 1 else tensors[0])
         if not isinstance(self.network, Classifier) and tuple(f.shape[2:]) != self.grid:
@@ -170,43 +199,15 @@ class LoadedModel:
         a_rows = None if a is None else a.cpu().numpy()
         return [
             self._explanation(picture, geometry, f_rows[i], None if a_rows is None else a_rows[i])
-            for i, (picture, (_, geometry)) in enumerate(zip(pictures, prepared, strict=True))
+            for i, (picture, (_, geometry)) in enumerate(zip(opened, prepared, strict=True))
         ]
 
     def _explanation(
         self, picture: Picture, geometry: Geometry, f: NDArray[np.float32], a: NDArray[np.float32] | None
     ) -> AnyExplanation:
-        source = {
-            "picture": {
-                "name": picture.name,
-                "path": str(picture.path) if picture.path else None,
-                "sha256": picture.sha256,
-                "notes": list(picture.notes),
-            },
-            "checkpoint": {
-                "name": self.name,
-                "path": str(self.path) if self.path else None,
-                "sha256": self.sha256,
-                "method": self.info.method,
-                "backbone": self.info.backbone,
-                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
-                "assumed": list(self.info.assumed),
-                **({"answers": self.answers} if self.answers else {}),
-            },
-        }
-        explanation: AnyExplanation
-        if isinstance(self.network, Classifier):
-            logits = f[:, 0, 0]
-            explanation = ClassifierExplanation(logits, geometry, self.classes, self.hierarchy, self.supersets, source)
-        elif a is None or self.info.saliency_activation is None:
-            explanation = CamExplanation(f, geometry, self.classes, self.hierarchy, self.supersets, source)
-        else:
-            explanation = Explanation(
-                f, a, self.info.saliency_activation, geometry, self.classes, self.hierarchy, self.supersets, source
-            )
-        explanation.picture = picture.pixels
-        explanation.presenter = self.presenter
-        return explanation
+        source = checkpoint_source(self.info, self.name, self.path, self.sha256, self.answers)
+        plain = isinstance(self.network, Classifier)
+        return explained(f, a, picture, geometry, self.info, source, self.presenter, plain=plain)
 
 
 def load_model(

@@ -78,6 +78,12 @@ class MapFigure(Figure):
     options: Mapping[str, Any]
     ground: tuple[float, float, float]
 
+    def _repr_png_(self) -> bytes:
+        """The figure itself in a notebook's cell."""
+        target = io.BytesIO()
+        self.savefig(target, format="png", dpi=min(self.dpi, 110))
+        return target.getvalue()
+
     def savefig(self, fname: Any, **options: Any) -> None:
         """As matplotlib's, without dates, in the figure's own resolution unless told otherwise, whole or not at all.
 

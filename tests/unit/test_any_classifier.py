@@ -106,12 +106,14 @@ def test_a_network_is_itself_from_a_file_and_from_memory(name: str, tmp_path: Pa
     if name in CAMS:
         assert np.allclose(explanation.cam(1, "none").values.mean(), float(own[0, 1]), atol=1e-3 * span)
         with pytest.raises(calm_gui.CalmError, match="CAM"):
-            explanation.attribution(1)
+            explanation.reading("attribution", 1)
     else:
         with pytest.raises(calm_gui.CalmError, match="calm-train adapt"):
-            explanation.cam(1) if isinstance(explanation, CamExplanation) else explanation.reading("cam", 1)
+            explanation.reading("cam", 1)
     shown = METHODS["grad_cam"].map(model, picture, explanation.class_set(1))
-    assert shown.values.shape == model.grid and min(model.grid) > 1 and shown.values.max() == 1
+    assert shown.values.shape == model.grid and min(model.grid) > 1
+    slope = METHODS["gradient"].map(model, picture, explanation.class_set(1))
+    assert slope.values.shape == (model.info.input.size,) * 2 and slope.values.max() == 1
 
 
 @pytest.mark.parametrize("name", ["timm:swin_tiny_patch4_window7_224"])
