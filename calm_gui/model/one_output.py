@@ -11,7 +11,7 @@ from calm_gui.model.backbones.parts import Parts
 from calm_gui.model.class_names import class_table
 from calm_gui.model.classifier import logits_of
 
-__all__ = ["TOLD", "OneOutput", "inside", "two_classes"]
+__all__ = ["TOLD", "OneOutput", "check_outputs", "inside", "two_classes"]
 
 TOLD = "one output, read as a sigmoid: p of class 1, and 1 - p of class 0"
 """What is assumed of such a network."""
@@ -52,6 +52,34 @@ def two_classes(names: tuple[str, ...] | None, name: str) -> ClassTable:
             f"{name} has one output, which tells two classes apart, but {len(names)} names were given"
         )
     return class_table(names if len(names) == 2 else (f"not {names[0]}", names[0]))
+
+
+def check_outputs(outputs: str | None, n: int, name: str) -> None:
+    """Refuse outputs of which no probability of a set of classes can be made.
+
+    Parameters
+    ----------
+    outputs : {"softmax", "sigmoid"} or None
+        What is known of them.
+    n : int
+        How many there are.
+    name : str
+        What to call the network.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    if outputs == "sigmoid" and n > 1:
+        raise CheckpointError(
+            f"each of the {n} outputs of {name} is a sigmoid of its own, and their probabilities don't add up to 1, so "
+            "that of a set of classes is no sum over them and no map here would mean what it says; only a softmax over "
+            "at least two classes, or a single sigmoid, can be explained"
+        )
+    if outputs == "softmax" and n == 1:
+        raise CheckpointError(
+            f"the softmax of the one output of {name} is always 1; say --outputs sigmoid if it is one"
+        )
 
 
 def inside(parts: Parts) -> Parts:

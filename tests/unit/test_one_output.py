@@ -8,7 +8,7 @@ from torch import nn
 import calm_gui
 from calm_gui.errors import CheckpointError
 from calm_gui.model.loaded import load_model
-from calm_gui.model.one_output import TOLD, two_classes
+from calm_gui.model.one_output import TOLD, check_outputs, two_classes
 
 PIXELS = np.random.default_rng(0).integers(0, 255, (48, 48, 3), dtype=np.uint8)
 
@@ -54,6 +54,18 @@ def test_its_probability_is_the_sigmoid(kind, names, expected):
 def test_three_names_for_one_output_are_refused():
     with pytest.raises(CheckpointError, match="one output"):
         two_classes(("a", "b", "c"), "x.pth")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "n", "said"),
+    [("sigmoid", 1, ""), (None, 1, ""), ("softmax", 5, ""), ("sigmoid", 5, "don't add up"), ("softmax", 1, "always 1")],
+)
+def test_sigmoids_side_by_side_and_the_softmax_of_one_are_refused(outputs, n, said):
+    if not said:
+        check_outputs(outputs, n, "x.pth")
+        return
+    with pytest.raises(CheckpointError, match=said):
+        check_outputs(outputs, n, "x.pth")
 
 
 @pytest.mark.shared

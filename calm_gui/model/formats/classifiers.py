@@ -20,7 +20,7 @@ from calm_gui.model.formats.form import Content, Form, Opened
 from calm_gui.model.formats.outputs import classes_of, outputs
 from calm_gui.model.info import CheckpointInfo, InputSpec
 from calm_gui.model.known_classes import KnownClasses
-from calm_gui.model.one_output import TOLD, OneOutput, inside, two_classes
+from calm_gui.model.one_output import TOLD, OneOutput, check_outputs, inside, two_classes
 
 __all__ = ["FORM", "candidates"]
 
@@ -102,6 +102,7 @@ def candidates(architecture: str) -> tuple[str, ...]:
 
 def _open(content: Content, answers: Answers) -> Opened:
     backbone, weights, n = _recognised(content, answers)
+    check_outputs(answers.outputs, n, content.name)
     network = fitted(lambda: build_classifier(backbone, n), weights, content.name, backbone).eval()
     spec = _input(content, backbone)
     parts = family_of(backbone, 16).parts(network)
