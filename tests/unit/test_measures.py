@@ -3,6 +3,8 @@
 import csv
 import json
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,7 +22,9 @@ from calm_gui.model.loaded import load_model
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.evaluate import main
 from calm_training.evaluate.cases import inside_boxes, with_random_layers
+from calm_training.evaluate.evaluations import EVALUATIONS
 from calm_training.evaluate.measures import measure_maps
+from calm_training.evaluate.plan import Plan
 from calm_training.metrics import deletion, top_k_intersection
 from calm_training.metrics.calibrated_mass import SHARES
 from calm_training.metrics.deletion import area_under
@@ -297,8 +301,6 @@ def test_quantus_measures_by_hand(quantus):
 
 
 def test_without_quantus_a_sentence(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "quantus", None)
     with pytest.raises(DataError, match=r"pip install calm-gui\[quantus\]"):
         score("road", seen(COUNTING, brightness))
@@ -338,6 +340,30 @@ def test_a_measure_from_outside_goes_through_command_table_plot_and_report(folde
     assert main(["report", checkpoint, *more, "--out", str(tmp_path / "report"), "--slow", "1", "--most", "2"]) == 0
     assert "Left half" in (tmp_path / "report/report.md").read_text()
     capsys.readouterr()
+
+
+def test_what_a_measure_or_an_evaluation_lacks_is_said_when_it_is_registered():
+    for name, lacking in (("source", {"source": ""}), ("key", {"key": ""})):
+        with pytest.raises(TypeError, match=f"lacks its {name}"):
+            MEASURES.register(type("Incomplete", (made_up_measure.LeftHalf,), lacking)())
+    with pytest.raises(TypeError, match="already"):
+        MEASURES.register(type(MEASURES["energy"])())
+    with pytest.raises(TypeError, match="lacks its title"):
+        EVALUATIONS.register(type("Incomplete", (type(EVALUATIONS["wsol"]),), {"key": "x", "title": ""})())
+    with pytest.raises(DataError, match="there is no evaluation 'magic'"):
+        Plan("magic", Path())
+    with pytest.raises(DataError, match="mode must be one of benchmark, exact"):
+        Plan("wsol", Path(), settings={"mode": "odd"})
+
+
+def test_quantus_is_imported_only_for_its_own_measures():
+    code = (
+        "import sys\n"
+        "import calm_training.evaluate.evaluations, calm_training.metrics.measures\n"
+        "print([m for m in ('quantus', 'cv2', 'torchcam', 'PySide6') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_measures_of_checkpoints_and_their_differences(folder, tmp_path, capsys):

@@ -23,7 +23,9 @@ from calm_gui.model.loaded import LoadedModel
 from calm_training.evaluate.sweep import Outputs
 
 __all__ = [
+    "SCALED",
     "MeasuredMap",
+    "check_squash",
     "evidence_kind",
     "map_names",
     "map_of",
@@ -37,6 +39,9 @@ __all__ = [
 
 OF_SUPERSET = "-superset"
 """What follows a map's name where it is about the class's superset instead of the class."""
+
+SCALED = "Maps enlarged bilinearly to the input's size and scaled to 0..1 each; true class given."
+"""How `scaled_maps` says what it does."""
 
 SUPERSET = "superset"
 """Short for the attribution of the superset, as version 0.1 had it."""
@@ -187,6 +192,13 @@ def scaled_maps(
 def scaled(maps: Mapping[str, Tensor], size: int) -> dict[str, NDArray[np.float32]]:
     """Maps enlarged to size x size and scaled to 0..1."""
     return {name: min_max(values[None], size)[0] for name, values in maps.items()}
+
+
+def check_squash(model: LoadedModel) -> None:
+    """Refuse a checkpoint whose input isn't the whole picture squashed to a square."""
+    resize = model.info.input.resize
+    if resize != "squash":
+        raise DataError(f"the benchmark squashes pictures to a square, but this checkpoint {resize}s them")
 
 
 def min_max(maps: Tensor, size: int) -> NDArray[np.float32]:
