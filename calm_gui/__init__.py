@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calm_gui.api import bundled_checkpoints, load_checkpoint, sample_pictures
+    from calm_gui.api import bundled_checkpoints, from_module, load_checkpoint, sample_pictures
     from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
-    from calm_gui.core.explanation import CamExplanation, Explanation
+    from calm_gui.core.explanation import CamExplanation, ClassifierExplanation, Explanation
     from calm_gui.core.hierarchy import Hierarchy, Node
     from calm_gui.core.maps import Map, WinnerMap
     from calm_gui.core.region import Region
@@ -27,6 +27,7 @@ _HOMES = {
     "CalmError": "calm_gui.errors",
     "CamExplanation": "calm_gui.core.explanation",
     "ClassInfo": "calm_gui.core.classes",
+    "ClassifierExplanation": "calm_gui.core.explanation",
     "ClassSet": "calm_gui.core.classes",
     "ClassTable": "calm_gui.core.classes",
     "Explanation": "calm_gui.core.explanation",
@@ -37,6 +38,7 @@ _HOMES = {
     "Region": "calm_gui.core.region",
     "WinnerMap": "calm_gui.core.maps",
     "bundled_checkpoints": "calm_gui.api",
+    "from_module": "calm_gui.api",
     "load_checkpoint": "calm_gui.api",
     "sample_pictures": "calm_gui.api",
 }
@@ -47,6 +49,7 @@ __all__ = [
     "ClassInfo",
     "ClassSet",
     "ClassTable",
+    "ClassifierExplanation",
     "Explanation",
     "Hierarchy",
     "LoadedModel",
@@ -56,6 +59,7 @@ __all__ = [
     "WinnerMap",
     "__version__",
     "bundled_checkpoints",
+    "from_module",
     "load_checkpoint",
     "sample_pictures",
 ]

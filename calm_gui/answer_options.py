@@ -9,22 +9,23 @@ if TYPE_CHECKING:
 __all__ = ["add_answer_options", "answers_of"]
 
 # As in calm_gui.model.info, which would take --help its instant.
-_METHODS = ("calm-em", "calm-ml", "cam")
+_METHODS = ("calm-em", "calm-ml", "cam", "classifier")
 _ACTIVATIONS = ("relu", "softplus")
 
 
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--method``, ``--saliency-activation``, ``--large-feature-map``, ``--classes`` and ``--averaged``."""
+    """Add the options whose values `answers_of` reads."""
     group = parser.add_argument_group(
         "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
     )
     add = group.add_argument
-    add("--method", type=_method, choices=_METHODS, help="calm-em, calm-ml or cam")
+    add("--method", type=_method, choices=_METHODS, help="calm-em, calm-ml, cam or classifier")
     add("--saliency-activation", choices=_ACTIVATIONS, help="of the saliency branch")
     switch = argparse.BooleanOptionalAction
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
-    add("--averaged", action=switch, help="the slow average of the weights, where the file holds both")
+    add("--averaged", action=switch, help="the slow average of the weights, or teacher, where the file holds both")
+    add("--arch", metavar="NAME", help="the network: a name of timm's or torchvision's")
 
 
 def _method(text: str) -> str:
@@ -49,4 +50,5 @@ def answers_of(options: argparse.Namespace) -> "Answers":
         options.large_feature_map,
         read_class_names(options.classes) if options.classes else None,
         options.averaged,
+        options.arch,
     )

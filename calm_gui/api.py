@@ -8,7 +8,7 @@ import calm_resources
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["bundled_checkpoints", "load_checkpoint", "resolve_checkpoint", "sample_pictures"]
+__all__ = ["bundled_checkpoints", "from_module", "load_checkpoint", "resolve_checkpoint", "sample_pictures"]
 
 FIRST_PICTURE = "afghan_hound.jpg"
 """The sample that is open at first start: the class of the paper's figure 3."""
@@ -30,18 +30,18 @@ def resolve_checkpoint(name: str | Path) -> Path:
     return bundled_checkpoints().get(str(name), Path(name))
 
 
-def load_checkpoint(path: str | Path = "demo", device: str = "auto", **answers: Any) -> "LoadedModel":
+def load_checkpoint(path: str | Path = "demo", device: Any = "auto", **answers: Any) -> "LoadedModel":
     """Load a checkpoint.
 
     Parameters
     ----------
     path : str or Path
         A file, or the name of a bundled one: ``"demo"`` (CALM) or ``"demo-cam"``.
-    device : str
+    device : str or torch.device
         ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     **answers
         What a file of another program doesn't say: ``method="calm-em"``, ``saliency_activation="relu"``,
-        ``large_feature_map=True``, ``classes=[names]``, ``averaged=False``.
+        ``large_feature_map=True``, ``classes=[names]``, ``averaged=False``, ``architecture="resnet18"``.
 
     Returns
     -------
@@ -59,3 +59,15 @@ def load_checkpoint(path: str | Path = "demo", device: str = "auto", **answers: 
     if answers.get("classes") is not None:
         answers["classes"] = tuple(answers["classes"])
     return load_model(resolve_checkpoint(path), device, PRESENTER, answers=Answers(**answers))
+
+
+def from_module(network: Any, classes: Any = None, **options: Any) -> "LoadedModel":
+    """Make any torch classifier in memory a model that explains.
+
+    Parameters, results and errors are those of `calm_gui.model.from_module.from_module`:
+    ``from_module(network, classes=names, input=224, features="layer4", head="fc")``.
+    """
+    from calm_gui.model.from_module import from_module as made
+    from calm_gui.render import PRESENTER
+
+    return made(network, classes, **{"presenter": PRESENTER, **options})

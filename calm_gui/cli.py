@@ -17,7 +17,7 @@ from calm_gui.core.readings import CAM, READINGS
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError, why_unexpected
 from calm_gui.methods import METHODS
 from calm_gui.ranks import rank_number
-from calm_gui.session.pane import shows_text
+from calm_gui.session.pane import CLASSIFIER_MAP, shows_text
 
 if TYPE_CHECKING:
     from calm_gui.core.classes import ClassTable
@@ -325,7 +325,7 @@ class _Run:
         path = resolve_checkpoint(checkpoint)
         if is_ours(path):
             info = read_info(path)
-            check_sets(self._plan_for(info.is_cam).request, info.classes, info.hierarchy)
+            check_sets(self._plan_for(info.method).request, info.classes, info.hierarchy)
             self._truth(info.classes)
         elif not path.exists():
             raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo or demo-cam")
@@ -335,11 +335,12 @@ class _Run:
 
         return read_truth(self.options.truth, classes) if self.options.truth else None
 
-    def _plan_for(self, is_cam: bool) -> "BatchPlan":
-        """The plan; CAM has but one reading, which is the one meant where none is asked for."""
-        if is_cam and not self.options.reading:
-            return replace(self.plan, request=replace(self.plan.request, readings=(CAM.key,)))
-        return self.plan
+    def _plan_for(self, method: str) -> "BatchPlan":
+        """The plan; where nothing is asked for, the one map that a kind of checkpoint has without p(y,z|x) is meant."""
+        if method.startswith("calm") or self.options.reading:
+            return self.plan
+        own = shows_text(CLASSIFIER_MAP) if method == "classifier" else CAM.key
+        return replace(self.plan, request=replace(self.plan.request, readings=(own,)))
 
     def _explain_or_say_why_not(self, checkpoint: str) -> None:
         """One of several checkpoints that can't be used doesn't take the results of the others along."""
@@ -356,7 +357,7 @@ class _Run:
         from calm_gui.session.request import check_sets
 
         model = _load(checkpoint, self.options)
-        plan = self._plan_for(model.info.is_cam)
+        plan = self._plan_for(model.info.method)
         check_sets(plan.request, model.classes, model.hierarchy)
         truth = self._truth(model.classes)
         if truth and not truth.covers_each(self.paths):
@@ -466,7 +467,11 @@ class _Run:
         from calm_gui.session.request import parse_set
 
         explanation = model.explain(row["file"])
-        shown = explanation.reading(explanation.own_reading.key, parse_set(row["target"], explanation))
+        target, own = parse_set(row["target"], explanation), explanation.own_reading
+        if own is None:
+            shown: Any = CLASSIFIER_MAP.map(model, row["file"], target, explanation=explanation)
+        else:
+            shown = explanation.reading(own.key, target)
         value = row[self.options.by]
         number = f"{value:.3g}" if isinstance(value, float) else str(value)
         lines = (row["name"], row["target_name"], f"{self.options.by} {number}")

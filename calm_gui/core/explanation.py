@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
-from calm_gui.core.joint import ClassScores, Joint
+from calm_gui.core.joint import ClassLogits, ClassScores, Evidence, Joint
 from calm_gui.core.lookup import ClassSetLike, resolve
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.core.presenter import Presenter
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Float32 = NDArray[np.float32]
     Float64 = NDArray[np.float64]
 
-__all__ = ["AnyExplanation", "CamExplanation", "Explanation"]
+__all__ = ["AnyExplanation", "CamExplanation", "ClassifierExplanation", "Explanation"]
 
 
 class AnyExplanation:
@@ -47,16 +47,17 @@ class AnyExplanation:
     Attributes
     ----------
     f : ndarray (C,H,W), float32
-    evidence : Joint or ClassScores
+        Raw class branch; of a classifier without one its logits, (C,1,1).
+    evidence : Joint, ClassScores or ClassLogits
         What readings are computed from.
-    own_reading : Reading
-        The one that shows where a class's evidence lies.
+    own_reading : Reading or None
+        The one that shows where a class's evidence lies; None if no reading does.
     picture : ndarray (h,w,3), uint8, or None
         The upright picture.
     """
 
-    evidence: Joint | ClassScores
-    own_reading: Reading
+    evidence: Evidence
+    own_reading: Reading | None
 
     def __init__(
         self,
@@ -75,13 +76,18 @@ class AnyExplanation:
         self.source = source or {}
         self.picture: NDArray[np.uint8] | None = None
         self.presenter: Presenter | None = None
-        if self.f.shape != (len(classes), *geometry.grid):
+        if self.f.shape != (len(classes), *self._cells):
             raise ReadingError(
                 f"the class branch has the shape {self.f.shape}, but there are {len(classes)} classes "
-                f"on a grid of {geometry.grid}"
+                f"on a grid of {self._cells}"
             )
         if not np.isfinite(self.f).all():
             raise NumericalError("the class branch holds NaN or infinity; the checkpoint's weights are broken")
+
+    @property
+    def _cells(self) -> tuple[int, int]:
+        """Rows and columns of the class branch."""
+        return self.geometry.grid
 
     @property
     def class_probabilities(self) -> Float64:
@@ -129,7 +135,7 @@ class AnyExplanation:
 
     def answerable(self, reading: Reading) -> Reading:
         """The reading itself, or `own_reading` in the place of one that only another kind of checkpoint has."""
-        return reading if isinstance(self.evidence, reading.needs) else self.own_reading
+        return reading if isinstance(self.evidence, reading.needs) else self.own_reading or reading
 
     def reading(self, name: str, target: ClassSetLike, contrast: ClassSetLike | None = None, **options: Any) -> AnyMap:
         """The map of a reading by name.
@@ -369,3 +375,47 @@ class CamExplanation(AnyExplanation):
             Its sum means nothing. A map without variation is zero everywhere.
         """
         return cast("Map", self.reading(CAM.key, target, normalisation=normalisation))
+
+
+class ClassifierExplanation(AnyExplanation):
+    """One picture under a classifier whose head says nothing about places: its own p(y|x), and methods of others.
+
+    Parameters
+    ----------
+    logits : ndarray (C,), float32
+    geometry : Geometry
+        Its grid is that of the features that methods look at.
+    classes, hierarchy, supersets, source
+        As for `Explanation`.
+    """
+
+    evidence: ClassLogits
+    own_reading = None
+
+    def __init__(
+        self,
+        logits: Float32,
+        geometry: Geometry,
+        classes: ClassTable,
+        hierarchy: Hierarchy | None = None,
+        supersets: SupersetTable | None = None,
+        source: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(np.reshape(logits, (-1, 1, 1)), geometry, classes, hierarchy, supersets, source)
+        self.evidence = ClassLogits(self.f[:, 0, 0])
+
+    @property
+    def _cells(self) -> tuple[int, int]:
+        return 1, 1
+
+    def lacks(self, reading: Reading) -> str:
+        """No reading is defined: there is neither p(y,z|x) nor a class score at a place."""
+        what = "class score at a place" if reading is CAM else "p(y,z|x)"
+        head = "" if reading is not CAM else ": its head is more than pooling and one linear layer"
+        return (
+            f"this classifier has no {what}{head}, so {reading.title} is undefined; ask a method such as grad_cam, "
+            "or make it a CALM with calm-train adapt"
+        )
+
+    def _probability_in(self, classes: ClassSet, region: Region) -> float:
+        raise ReadingError("a plain classifier gives no probability of a region; make it a CALM with calm-train adapt")

@@ -1,4 +1,4 @@
-"""What readings are sums of: the joint p(y,z|x) of a CALM network, the class scores of a CAM network.
+"""What readings are sums of: the joint p(y,z|x) of a CALM network, the class scores of a CAM network; or logits alone.
 
 The same code takes NumPy arrays, as explanations do, and torch tensors, as evaluation does: `xp` is the one or the
 other module. Nothing here imports torch.
@@ -16,7 +16,7 @@ from calm_gui.late import np
 if TYPE_CHECKING:
     from calm_gui.core.classes import ClassSet
 
-__all__ = ["ClassScores", "Joint"]
+__all__ = ["ClassLogits", "ClassScores", "Evidence", "Joint"]
 
 Array = Any
 """numpy.ndarray or torch.Tensor."""
@@ -137,9 +137,7 @@ class ClassScores:
     def class_probabilities(self) -> Array:
         """p(y|x), (C,), float64: softmax of the mean scores."""
         xp = self.xp
-        logits = self.f.mean((1, 2), dtype=xp.float64)
-        logits = logits - logits.max()
-        return xp.exp(logits - xp.log(xp.exp(logits).sum()))
+        return _softmax(self.f.mean((1, 2), dtype=xp.float64), xp)
 
     def probability(self, classes: ClassSet) -> float:
         """p(A|x) in float64."""
@@ -148,3 +146,35 @@ class ClassScores:
     def rows(self, classes: ClassSet) -> Array:
         """Sum of the scores of a class set, (H,W), float64."""
         return self.f[_writable(classes)].sum(0, dtype=self.xp.float64)
+
+
+class ClassLogits:
+    """Logits of a classifier that says nothing about places.
+
+    Parameters
+    ----------
+    logits : array (C,), float32
+    xp : module
+        numpy or torch.
+    """
+
+    def __init__(self, logits: Array, xp: ModuleType = np) -> None:
+        self.logits, self.xp = logits, xp
+
+    @cached_property
+    def class_probabilities(self) -> Array:
+        """p(y|x), (C,), float64: softmax of the logits."""
+        return _softmax(self.xp.asarray(self.logits, dtype=self.xp.float64), self.xp)
+
+    def probability(self, classes: ClassSet) -> float:
+        """p(A|x) in float64."""
+        return float(self.class_probabilities[classes.indices].sum())
+
+
+def _softmax(logits: Array, xp: ModuleType) -> Array:
+    logits = logits - logits.max()
+    return xp.exp(logits - xp.log(xp.exp(logits).sum()))
+
+
+Evidence = Joint | ClassScores | ClassLogits
+"""What an explanation of any kind of checkpoint holds."""

@@ -25,14 +25,17 @@ class Answers:
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam"} or None
+    method : {"calm-em", "calm-ml", "cam", "classifier"} or None
+        A plain classifier is itself without it: its own p(y|x), and CAM where its head allows.
     saliency_activation : {"relu", "softplus"} or None
     large_feature_map : bool or None
         28x28 cells instead of 14x14 at 224 pixels.
     classes : tuple of str or None
         Names in the order of the outputs, each with its wnid before it where that is known: ``n02012849 crane``.
     averaged : bool or None
-        Whether to take the slow average where the file holds both.
+        Whether to take the slow average (a teacher, of its student) where the file holds both.
+    architecture : str or None
+        Name of a network of timm's or torchvision's.
     """
 
     method: AnsweredMethod | None = None
@@ -40,6 +43,7 @@ class Answers:
     large_feature_map: bool | None = None
     classes: tuple[str, ...] | None = None
     averaged: bool | None = None
+    architecture: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("method", get_args(AnsweredMethod)), ("saliency_activation", get_args(Activation))):
@@ -48,6 +52,8 @@ class Answers:
         for name in ("large_feature_map", "averaged"):
             if not isinstance(getattr(self, name), bool | None):
                 raise CheckpointError(f"{name} must be True, False or None, not {getattr(self, name)!r}")
+        if not isinstance(self.architecture, str | None):
+            raise CheckpointError(f"architecture must be the name of a network, not {self.architecture!r}")
 
     def over(self, others: "Answers") -> "Answers":
         """These answers, and others where there is none."""

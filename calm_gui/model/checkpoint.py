@@ -1,18 +1,20 @@
 """Checkpoint files: one `.safetensors` that holds weights and everything needed to use them (DESIGN.md, section 4)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
-from torch import Tensor
+from torch import Tensor, nn
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.acol import AcolHead
-from calm_gui.model.backbones import build_backbone
+from calm_gui.model.backbones import build_backbone, build_classifier, family_of, known_parts
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.classifier import Classifier
 from calm_gui.model.files import write_bytes
 from calm_gui.model.info import CheckpointInfo, InputSpec, Method, read_info
 
@@ -21,6 +23,7 @@ __all__ = [
     "InputSpec",
     "Method",
     "build_network",
+    "fitted",
     "fitted_network",
     "load_weights",
     "read_checkpoint",
@@ -28,8 +31,12 @@ __all__ = [
 ]
 
 
-def build_network(info: CheckpointInfo) -> HeadNetwork:
+def build_network(info: CheckpointInfo) -> HeadNetwork | Classifier:
     """A network of the described shape, with random weights."""
+    if info.method == "classifier":
+        whole = build_classifier(info.backbone, len(info.classes))
+        parts = known_parts(whole)
+        return Classifier(whole, parts.taps if parts else ())
     backbone = build_backbone(info.backbone, info.output_stride, info.dilated)
     n = len(info.classes)
     if info.method == "acol":
@@ -39,7 +46,7 @@ def build_network(info: CheckpointInfo) -> HeadNetwork:
     return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))
 
 
-def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork:
+def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: str) -> HeadNetwork | Classifier:
     """A network of the described shape with these weights.
 
     Whether they fit is found out before memory is given to the network, so a description of a huge network costs
@@ -57,13 +64,24 @@ def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: st
     CheckpointError
         If there is no such network or the weights don't fit; as for `load_weights`.
     """
+    network = fitted(lambda: build_network(info), tensors, name, info.backbone)
+    if isinstance(network, Classifier):
+        network.eval().look(info.input.size)
+    return network
+
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def fitted(build: Callable[[], Network], tensors: Mapping[str, Tensor], name: str, what: str) -> Network:
+    """A network of what `build` gives with these weights; `what` names it, the rest is as for `fitted_network`."""
     try:
         with torch.device("meta"):
-            shape = build_network(info)
+            shape = build()
     except CheckpointError:
         raise
     except Exception as error:  # timm's networks refuse strides and sizes with any type of error
-        raise CheckpointError(f"{name} describes a network that can't be built ({info.backbone}: {error})") from error
+        raise CheckpointError(f"{name} describes a network that can't be built ({what}: {error})") from error
     _check_fit(shape, tensors, name)
     if _is_all_in_state(shape):  # random weights, about to be replaced, take longer than the file's
         network = shape.to_empty(device="cpu")
@@ -71,12 +89,12 @@ def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: st
             if key not in tensors:
                 tensor.zero_()
     else:
-        network = build_network(info)
+        network = build()
     load_weights(network, tensors, name)
     return network
 
 
-def _is_all_in_state(network: HeadNetwork) -> bool:
+def _is_all_in_state(network: nn.Module) -> bool:
     """Whether a network has no tensors but those of its state."""
     return not any(
         module._non_persistent_buffers_set or any(isinstance(value, Tensor) for value in vars(module).values())
@@ -86,7 +104,7 @@ def _is_all_in_state(network: HeadNetwork) -> bool:
 
 def save_checkpoint(
     path: str | Path,
-    network: HeadNetwork,
+    network: HeadNetwork | Classifier,
     info: CheckpointInfo,
     dtype: torch.dtype = torch.float16,
     *,
@@ -99,7 +117,7 @@ def save_checkpoint(
     ----------
     path : str or Path
         Should end in ``.safetensors``.
-    network : HeadNetwork
+    network : HeadNetwork or Classifier
     info : CheckpointInfo
     dtype : torch.dtype
         For floating-point tensors on disk.
@@ -111,8 +129,9 @@ def save_checkpoint(
     ExportError
         If the file can't be written, or is there already.
     CheckpointError
-        If a weight isn't finite in this precision.
+        If a weight isn't finite in this precision, or the network is one that no file can name.
     """
+    family_of(info.backbone, info.output_stride, info.dilated)  # what couldn't be opened again isn't written
     tensors: dict[str, Tensor] = {}
     for name, tensor in network.state_dict().items():
         stored = tensor.detach().cpu().to(dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
@@ -140,12 +159,12 @@ def read_checkpoint(path: str | Path) -> tuple[CheckpointInfo, dict[str, Tensor]
         raise CheckpointError(f"{path.name} can't be read as safetensors: {error}") from error
 
 
-def load_weights(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str) -> None:
+def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], name: str) -> None:
     """Put tensors into a network, all of them or none.
 
     Parameters
     ----------
-    network : HeadNetwork
+    network : torch.nn.Module
         Its floating-point parameters stay float32.
     tensors : mapping of name to Tensor
     name : str
@@ -167,7 +186,7 @@ def load_weights(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str)
     network.load_state_dict({k: tensors[k] for k in expected if k in tensors}, strict=False)
 
 
-def _check_fit(network: HeadNetwork, tensors: Mapping[str, Tensor], name: str) -> None:
+def _check_fit(network: nn.Module, tensors: Mapping[str, Tensor], name: str) -> None:
     expected = network.state_dict()
     # Old files lack BatchNorm's counters of batches, which inference never reads.
     missing = [k for k in expected if k not in tensors and not k.endswith("num_batches_tracked")]

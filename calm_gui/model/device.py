@@ -15,13 +15,13 @@ def available_devices() -> list[str]:
     return [*devices, "cpu"]
 
 
-def choose_device(name: str = "auto") -> torch.device:
+def choose_device(name: str | torch.device = "auto") -> torch.device:
     """The device of a name.
 
     Parameters
     ----------
-    name : str
-        ``auto`` (the best there is), ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    name : str or torch.device
+        In any case: ``auto`` (the best there is), ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
 
     Raises
     ------
@@ -29,6 +29,7 @@ def choose_device(name: str = "auto") -> torch.device:
         If this machine has no such device.
     """
     devices = available_devices()
+    name = str(name).lower()
     if name == "auto":
         return torch.device(devices[0])
     wanted = "cuda:0" if name == "cuda" else name

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_weights
 
-__all__ = ["folded"]
+__all__ = ["folded", "twin"]
 
 _SIDE = 32
 _TOLERANCE = 1e-4
@@ -30,18 +30,18 @@ def folded(network: nn.Module) -> nn.Module:
     torch.nn.Module
         Shares all other parameters with `network`.
     """
-    faster = _twin(network)
+    faster = twin(network)
     if not sum(_fold_children(module) for module in faster.modules()):
         return network
     return faster if _agree(network, faster) else network
 
 
-def _twin(module: nn.Module) -> nn.Module:
+def twin(module: nn.Module) -> nn.Module:
     """Another module with modules of its own below, and the same tensors."""
-    twin = copy.copy(module)
-    twin._parameters = dict(module._parameters)
-    twin._modules = {name: None if child is None else _twin(child) for name, child in module._modules.items()}
-    return twin
+    other = copy.copy(module)
+    other._parameters = dict(module._parameters)
+    other._modules = {name: None if child is None else twin(child) for name, child in module._modules.items()}
+    return other
 
 
 def _fold_children(parent: nn.Module) -> int:

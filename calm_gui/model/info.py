@@ -15,6 +15,7 @@ from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
 
 __all__ = [
     "FORMAT",
+    "OWN_NETWORK",
     "Activation",
     "AnsweredMethod",
     "CheckpointInfo",
@@ -26,20 +27,24 @@ __all__ = [
     "read_info",
 ]
 
+OWN_NETWORK = "module:"
+"""What the backbones of networks begin with that a program made itself."""
+
 _MOST_HEADER = 100_000_000
 """Bytes; safetensors reads no more either."""
 
 FORMAT = 2
 """The newest version of the metadata that this program reads. Files are written as 2 only where the head is more than
-the paper's: calm-gui 0.1 would open those as 1 too, but show other numbers."""
+the paper's, or is a classifier's own: calm-gui 0.1 would open the first as 1 too, but show other numbers."""
 
 Activation = Literal["relu", "softplus"]
 Context = Literal["none", "mean", "saliency"]
 Interpolation = Literal["bilinear", "bicubic"]
-AnsweredMethod = Literal["calm-em", "calm-ml", "cam"]
+AnsweredMethod = Literal["calm-em", "calm-ml", "cam", "classifier"]
 """What a file of another program may be."""
 
-Method = Literal["calm-em", "calm-ml", "cam", "acol"]
+Method = Literal["calm-em", "calm-ml", "cam", "acol", "classifier"]
+"""Kinds of checkpoints; a classifier is one whose head gives neither p(y,z|x) nor a class score at a place."""
 
 CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
 """Methods without a saliency branch, whose maps are class scores."""
@@ -102,13 +107,13 @@ class CheckpointInfo:
 
     Attributes
     ----------
-    method : {"calm-em", "calm-ml", "cam", "acol"}
+    method : {"calm-em", "calm-ml", "cam", "acol", "classifier"}
     backbone : str
         As `build_backbone` takes it.
     output_stride : int
     dilated : bool
     saliency_activation : {"softplus", "relu"} or None
-        None for CAM.
+        None for CAM and classifiers.
     input : InputSpec
     classes : ClassTable
     hierarchy : Hierarchy or None
@@ -161,6 +166,16 @@ class CheckpointInfo:
         return str(self.training.get("map", "")) or "CAM"
 
     @property
+    def is_own_network(self) -> bool:
+        """Whether the network was built by the caller's program, which alone can build it again."""
+        return self.backbone.startswith(OWN_NETWORK)
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether this is a CALM checkpoint, with p(y,z|x)."""
+        return self.saliency_activation is not None
+
+    @property
     def superset_table(self) -> SupersetTable:
         """The superset of every class."""
         return SupersetTable(self.hierarchy, self.supersets)
@@ -168,7 +183,7 @@ class CheckpointInfo:
     def to_json(self) -> dict[str, Any]:
         """The metadata, JSON-ready."""
         return {
-            "format": 2 if self.head else 1,
+            "format": 2 if self.head or self.method == "classifier" else 1,
             "method": self.method,
             "backbone": self.backbone,
             "output_stride": self.output_stride,
@@ -208,7 +223,7 @@ class CheckpointInfo:
         try:
             if data["method"] not in get_args(Method):
                 raise CheckpointError(f"unknown method {data['method']!r}; known are {', '.join(get_args(Method))}")
-            activation = None if data["method"] in CAM_METHODS else data["saliency_activation"]
+            activation = data["saliency_activation"] if data["method"].startswith("calm") else None
             if activation not in (None, *get_args(Activation)):
                 raise CheckpointError(f"unknown saliency activation {activation!r}")
             classes = ClassTable(
@@ -251,7 +266,7 @@ def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("saliency_power", "temperature"):
         if not 0 < head[name] < float("inf"):
             raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
-    if data["method"] in CAM_METHODS and head != _PLAIN_HEAD:
+    if not data["method"].startswith("calm") and head != _PLAIN_HEAD:
         raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
     return head
 

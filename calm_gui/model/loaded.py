@@ -1,9 +1,10 @@
 """A checkpoint in memory, ready to explain pictures."""
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, overload
 
 import numpy as np
 import torch
@@ -12,26 +13,30 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, Explanation
+from calm_gui.core.explanation import AnyExplanation, CamExplanation, ClassifierExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.presenter import Presenter
 from calm_gui.errors import CheckpointError, DeviceMemoryError
-from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers, remember_answers
+from calm_gui.model.answers import Answers, recall_answers, remember_answers
+from calm_gui.model.backbones import family_of
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
+from calm_gui.model.classifier import Classifier
 from calm_gui.model.device import choose_device
 from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
-from calm_gui.model.foreign import find_weights, read_foreign
+from calm_gui.model.formats import open_foreign
 from calm_gui.model.info import is_ours
 from calm_gui.model.input import prepare
-from calm_gui.model.naver import as_ours, stated_answers
+from calm_gui.model.normalised import prepared_tensors
 from calm_gui.model.picture import Picture, as_picture
+from calm_gui.model.pixels import is_tensor
 
 __all__ = ["LoadedModel", "PictureLike", "load_model", "load_remembering"]
 
-PictureLike = str | Path | Picture | Image.Image | NDArray[np.uint8]
+PictureLike = str | Path | Picture | Image.Image | NDArray[Any] | Tensor | bytes | IO[bytes]
+"""One picture, in any form that `LoadedModel.explain` takes."""
 
 
 class LoadedModel:
@@ -41,7 +46,7 @@ class LoadedModel:
 
     Parameters
     ----------
-    network : HeadNetwork
+    network : HeadNetwork or Classifier
     info : CheckpointInfo
     device : torch.device
     name : str
@@ -67,7 +72,7 @@ class LoadedModel:
 
     def __init__(
         self,
-        network: HeadNetwork,
+        network: HeadNetwork | Classifier,
         info: CheckpointInfo,
         device: torch.device,
         name: str = "",
@@ -92,10 +97,28 @@ class LoadedModel:
         self.supersets: SupersetTable = info.superset_table
         self.grid = self._find_grid()
 
+    @property
+    def identity(self) -> str:
+        """What results are kept by: the file's hash, and that of what was answered where the file doesn't say."""
+        if not self.answers:
+            return self.sha256
+        answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
+        return f"{self.sha256}+{answers[:16]}"
+
+    def __repr__(self) -> str:
+        kind = {"cam": "CAM"}.get(self.info.method, self.info.method)
+        rows, columns = self.grid
+        return (
+            f"<LoadedModel {self.name or 'unnamed'}: {kind} on {self.info.backbone}, {len(self.classes)} classes, "
+            f"{rows}x{columns} cells, {self.device}>"
+        )
+
     def _find_grid(self) -> tuple[int, int]:
-        """The native grid; from the stride where the input divides by it, else from a forward pass."""
+        """The native grid; from the stride where that tells it, else from a forward pass."""
+        if isinstance(self.network, Classifier):
+            return self.network.grid
         size, stride = self.info.input.size, self.info.output_stride
-        if size % stride == 0:
+        if size % stride == 0 and not self.info.is_own_network and family_of(self.info.backbone, stride).strides:
             return size // stride, size // stride
         f, _ = self.raw(torch.zeros(1, 3, size, size))
         return int(f.shape[2]), int(f.shape[3])
@@ -118,16 +141,24 @@ class LoadedModel:
                 ) from error
             return outputs
 
-    def explain(self, picture: PictureLike) -> Any:
-        """Explain a picture.
+    @overload
+    def explain(self, picture: PictureLike, *, normalized: bool = False) -> Any: ...
+    @overload
+    def explain(self, picture: Sequence[PictureLike], *, normalized: bool = False) -> list[Any]: ...
+    def explain(self, picture: Any, *, normalized: bool = False) -> Any:
+        """Explain a picture, or several.
 
         Parameters
         ----------
-        picture : path, PIL image, uint8 array (h,w,3) or Picture
+        picture : PictureLike, or a list of these, or a Tensor (B,3,h,w)
+            A path, bytes of a file, a file object, a PIL image, a `Picture`, or an array or tensor as
+            `calm_gui.model.pixels.rgb_pixels` takes it: floating point is RGB in 0..1, and is preprocessed.
+        normalized : bool
+            A tensor (3,size,size) or (B,3,size,size) is the network's input already.
 
         Returns
         -------
-        Explanation, or CamExplanation for a CAM checkpoint
+        Explanation, CamExplanation for a CAM checkpoint, or ClassifierExplanation; for several a list of these
 
         Raises
         ------
@@ -136,20 +167,29 @@ class LoadedModel:
         NumericalError
             If the network's output is no probability.
         """
-        return self.explain_batch([as_picture(picture)])[0]
+        if normalized:
+            pictures, prepared = prepared_tensors(picture, self.info.input, self.grid)
+            found = self.explain_batch(pictures, prepared)
+            return found if picture.ndim == 4 else found[0]
+        if isinstance(picture, (list, tuple)) or (is_tensor(picture) and picture.ndim == 4):
+            return self.explain_batch(list(picture))
+        return self.explain_batch([picture])[0]
 
     def prepare(self, picture: Picture) -> tuple[Tensor, Geometry]:
         """Network input (1,3,size,size) of a picture, and its geometry; may run on any thread."""
         return prepare(picture, self.info.input, self.grid)
 
     def explain_batch(
-        self, pictures: Sequence[Picture], prepared: Sequence[tuple[Tensor, Geometry]] | None = None
+        self, pictures: Sequence[PictureLike], prepared: Sequence[tuple[Tensor, Geometry]] | None = None
     ) -> list[AnyExplanation]:
         """Explain several pictures in one forward pass; `prepared` spares calling `prepare` on each."""
-        prepared = prepared or [self.prepare(picture) for picture in pictures]
+        opened = [as_picture(picture) for picture in pictures]
+        if not opened:
+            return []
+        prepared = prepared or [self.prepare(picture) for picture in opened]
         tensors = [tensor for tensor, _ in prepared]
         f, a = self.raw(torch.cat(tensors) if len(tensors) > 1 else tensors[0])
-        if tuple(f.shape[2:]) != self.grid:
+        if not isinstance(self.network, Classifier) and tuple(f.shape[2:]) != self.grid:
             raise CheckpointError(
                 f"{self.name} gives a grid of {tuple(f.shape[2:])}, but its output stride of "
                 f"{self.info.output_stride} promises {self.grid}"
@@ -158,7 +198,7 @@ class LoadedModel:
         a_rows = None if a is None else a.cpu().numpy()
         return [
             self._explanation(picture, geometry, f_rows[i], None if a_rows is None else a_rows[i])
-            for i, (picture, (_, geometry)) in enumerate(zip(pictures, prepared, strict=True))
+            for i, (picture, (_, geometry)) in enumerate(zip(opened, prepared, strict=True))
         ]
 
     def _explanation(
@@ -183,7 +223,10 @@ class LoadedModel:
             },
         }
         explanation: AnyExplanation
-        if a is None or self.info.saliency_activation is None:
+        if isinstance(self.network, Classifier):
+            logits = f[:, 0, 0]
+            explanation = ClassifierExplanation(logits, geometry, self.classes, self.hierarchy, self.supersets, source)
+        elif a is None or self.info.saliency_activation is None:
             explanation = CamExplanation(f, geometry, self.classes, self.hierarchy, self.supersets, source)
         else:
             explanation = Explanation(
@@ -196,7 +239,7 @@ class LoadedModel:
 
 def load_model(
     path: str | Path,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     presenter: Presenter | None = None,
     progress: Callable[[str], None] = lambda _: None,
     answers: Answers | None = None,
@@ -206,7 +249,7 @@ def load_model(
     Parameters
     ----------
     path : str or Path
-    device : str
+    device : str or torch.device
         As `choose_device` takes it.
     presenter : Presenter, optional
     progress : callable
@@ -224,19 +267,20 @@ def load_model(
     path = Path(path)
     chosen = choose_device(device)
     progress(f"reading {path.name}")
+    network: HeadNetwork | Classifier
     given = Answers()
     if is_ours(path):
         info, tensors = read_checkpoint(path)
+        progress(f"building {info.backbone}")
+        network = fitted_network(info, tensors, path.name)
     else:
-        info, tensors, given = _read_foreign(path, answers or Answers())
-    progress(f"building {info.backbone}")
-    network = fitted_network(info, tensors, path.name)
+        info, network, given = open_foreign(path, answers or Answers())
     return LoadedModel(network, info, chosen, path.name, sha256_of(path), presenter, path, given)
 
 
 def load_remembering(
     path: str | Path,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     presenter: Presenter | None = None,
     progress: Callable[[str], None] = lambda _: None,
     answers: Answers | None = None,
@@ -255,26 +299,3 @@ def load_remembering(
     if given != Answers():
         remember_answers(sha256, known)
     return model
-
-
-def _read_foreign(path: Path, answers: Answers) -> tuple[CheckpointInfo, dict[str, Tensor], Answers]:
-    """What a file of another program holds, and all answers by which it was read."""
-    content = read_foreign(path)
-    answers = answers.over(stated_answers(content, path.name))
-    named = next((content[key] for key in ("arch", "architecture") if isinstance(content.get(key), str)), "")
-    try:
-        weights, _ = find_weights(content, path.name, answers.averaged)
-    except AnswersNeeded as first:
-        weights, _ = find_weights(content, path.name, averaged=False)
-        try:
-            as_ours(weights, answers, path.name, named)
-        except AnswersNeeded as second:
-            raise AnswersNeeded(
-                f"{first}; also, {second}",
-                replace(second.guess, averaged=first.guess.averaged),
-                (*first.open_questions, *second.open_questions),
-                second.class_count,
-            ) from first
-        raise
-    info, tensors = as_ours(weights, answers, path.name, named)
-    return info, tensors, answers

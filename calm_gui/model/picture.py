@@ -24,6 +24,7 @@ from PIL import Image, ImageChops, ImageCms, ImageOps, UnidentifiedImageError, _
 
 from calm_gui.errors import PictureError
 from calm_gui.model.files import read_bounded
+from calm_gui.model.pixels import is_tensor, rgb_pixels
 from calm_gui.model.png import PNG_SIGNATURE, without_long_chunks
 from calm_gui.model.tiff import TIFF_SIGNATURES, TiffContent, tiff_content
 
@@ -93,25 +94,33 @@ def load_picture(path: str | Path) -> Picture:
         If the file is missing, unreadable, not a picture, damaged, or larger than `MAX_PIXELS`.
     """
     path = Path(path)
-    data = _read(path)
+    if "://" in str(path) or str(path).startswith(("http:/", "https:/")):
+        raise PictureError(f"{path} is an address, not a file; download it first, or give the bytes")
+    return _decoded(_read(path), path.name, path)
+
+
+def _decoded(data: bytes, name: str, path: Path | None) -> Picture:
+    """The picture in the bytes of a file; errors as for `load_picture`."""
     notes: list[str] = []
+    if not data:
+        raise PictureError(f"{name} is empty (0 bytes)")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pixels = _decode(data, path.name, notes)
+            pixels = _decode(data, name, notes)
     except PictureError:
         raise
     except MemoryError as error:
-        raise PictureError(f"{path.name} needs more memory than there is") from error
+        raise PictureError(f"{name} needs more memory than there is") from error
     except Image.DecompressionBombError as error:
         pixels_said = next(iter(re.findall(r"[0-9]+", str(error))), "0")
-        raise PictureError(_too_large(path.name, int(pixels_said))) from error
+        raise PictureError(_too_large(name, int(pixels_said))) from error
     except UnidentifiedImageError as error:
-        raise PictureError(f"{path.name} isn't a picture that can be read ({_what_it_looks_like(data)})") from error
+        raise PictureError(f"{name} isn't a picture that can be read ({_what_it_looks_like(data)})") from error
     except Exception as error:  # decoders of damaged files raise anything from SyntaxError to struct.error
         reason = f" ({error})" if str(error) else ""
-        raise PictureError(f"{path.name} is damaged or incomplete{reason}") from error
-    return Picture(pixels, path.name, path, hashlib.sha256(data).hexdigest(), tuple(notes))
+        raise PictureError(f"{name} is damaged or incomplete{reason}") from error
+    return Picture(pixels, name, path, hashlib.sha256(data).hexdigest(), tuple(notes))
 
 
 def picture_from_array(pixels: NDArray[Any], name: str = "array") -> Picture:
@@ -119,23 +128,27 @@ def picture_from_array(pixels: NDArray[Any], name: str = "array") -> Picture:
 
     Parameters
     ----------
-    pixels : ndarray (h,w,3), uint8
+    pixels : ndarray or Tensor
+        As `calm_gui.model.pixels.rgb_pixels` takes it.
     name : str
 
     Raises
     ------
     PictureError
-        For another shape or type.
+        For a shape, type or range that no picture has.
     """
-    pixels = np.asarray(pixels)
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
-        raise PictureError(f"{name} must be a uint8 array (h,w,3), not {pixels.dtype} {pixels.shape}")
-    pixels = np.ascontiguousarray(pixels)
+    pixels = rgb_pixels(pixels, name)
     return Picture(pixels, name, None, hashlib.sha256(pixels.tobytes()).hexdigest())
 
 
-def as_picture(source: "str | Path | Picture | Image.Image | NDArray[np.uint8]") -> Picture:
-    """A picture from a path, a PIL image, a uint8 array (h,w,3) or a picture."""
+def as_picture(source: Any) -> Picture:
+    """A picture from a path, bytes of a file, a file object, a PIL image, an array or tensor of pixels, or a picture.
+
+    Raises
+    ------
+    PictureError
+        For anything else, and for what can't be read.
+    """
     if isinstance(source, Picture):
         return source
     if isinstance(source, (str, Path)):
@@ -144,7 +157,28 @@ def as_picture(source: "str | Path | Picture | Image.Image | NDArray[np.uint8]")
         notes: list[str] = []
         pixels = _to_rgb(ImageOps.exif_transpose(source), notes)
         return Picture(pixels, "PIL image", None, hashlib.sha256(pixels.tobytes()).hexdigest(), tuple(notes))
-    return picture_from_array(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _decoded(bytes(source), "bytes", None)
+    if hasattr(source, "read"):
+        return _from_file_object(source)
+    if not (isinstance(source, np.ndarray) or is_tensor(source)):
+        raise PictureError(
+            f"a {type(source).__name__} is no picture; give a path, bytes, a file object, a PIL image, an array or a "
+            "tensor of pixels"
+        )
+    return picture_from_array(source, "tensor" if is_tensor(source) else "array")
+
+
+def _from_file_object(source: Any) -> Picture:
+    named = getattr(source, "name", "")
+    name = Path(named).name if isinstance(named, str) and named else type(source).__name__
+    try:
+        data = source.read()
+    except (OSError, ValueError) as error:
+        raise PictureError(f"{name} can't be read: {error}") from error
+    if not isinstance(data, bytes):
+        raise PictureError(f"{name} was opened as text; open it with mode 'rb'")
+    return _decoded(data, name, None)
 
 
 def _read(path: Path) -> bytes:

@@ -30,6 +30,7 @@ _CHOICES: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "method": ("Method", (("CALM-EM", "calm-em"), ("CALM-ML", "calm-ml"), ("CAM", "cam"))),
     "saliency_activation": ("Saliency activation", (("ReLU", "relu"), ("softplus", "softplus"))),
     "large_feature_map": ("Cells at 224 pixels", (("28 x 28", True), ("14 x 14", False))),
+    "architecture": ("Network", ()),
     "averaged": ("Weights", (("the slow average (EMA)", True), ("as trained", False))),
 }
 
@@ -90,6 +91,9 @@ class AnswersDialog(QDialog):
         for shown, value in options:
             box.addItem(shown, value)
         box.setCurrentIndex(max(0, box.findData(getattr(self._guess, key))))
+        if not options:
+            box.setEditable(True)
+            box.setEditText(getattr(self._guess, key) or "")
         self.choices[key] = box
         form.addRow(label, box)
         if key == "method":
@@ -132,7 +136,10 @@ class AnswersDialog(QDialog):
     @property
     def answers(self) -> Answers:
         """What is chosen."""
-        chosen = Answers(**{key: box.currentData() for key, box in self.choices.items()}, classes=self.names)
+        given: dict[str, Any] = {
+            key: box.currentText() if box.isEditable() else box.currentData() for key, box in self.choices.items()
+        }
+        chosen = Answers(**given, classes=self.names)
         return chosen.over(self._guess)
 
     def show_preview(self) -> None:

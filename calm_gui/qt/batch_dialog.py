@@ -27,7 +27,7 @@ from calm_gui.qt.number_table import NumberTable
 from calm_gui.qt.settings import Settings
 from calm_gui.session.expression import class_key
 from calm_gui.session.jobs import Job
-from calm_gui.session.pane import Shows, shows_text
+from calm_gui.session.pane import CLASSIFIER_MAP, Shows, shows_text
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class BatchDialog(QDialog):
         own = scene.explanation.own_reading if scene.explanation else ATTRIBUTION
         contents = scene.panes if self.readings.currentIndex() == 0 else (scene.active,)
         shown = [c.shows for c in contents if isinstance(c.shows, Method) or self._answers(c.shows)]
-        return tuple(dict.fromkeys(map(shows_text, shown))) or (own.key,)
+        return tuple(dict.fromkeys(map(shows_text, shown))) or ((own.key,) if own else (shows_text(CLASSIFIER_MAP),))
 
     def _answers(self, shows: Shows) -> bool:
         """Whether the batch's checkpoint can answer a reading; a pane may show it under another one."""

@@ -78,6 +78,12 @@ class MapFigure(Figure):
     options: Mapping[str, Any]
     ground: tuple[float, float, float]
 
+    def _repr_png_(self) -> bytes:
+        """The figure itself in a notebook's cell."""
+        target = io.BytesIO()
+        self.savefig(target, format="png", dpi=min(self.dpi, 110))
+        return target.getvalue()
+
     def savefig(self, fname: Any, **options: Any) -> None:
         """As matplotlib's, without dates, in the figure's own resolution unless told otherwise, whole or not at all.
 
@@ -499,7 +505,8 @@ def preview_png(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) ->
     """A small figure as PNG: the maps, or the picture beside its first guess's map."""
     if not maps:
         guess = explanation.top(1)[0][0]
-        maps = [explanation.reading(explanation.own_reading.key, guess)]
+        own = explanation.own_reading
+        maps = [explanation.reading(own.key, guess)] if own else []
         layout: dict[str, Any] = {"layout": "pair", "width": 150.0}
     else:
         layout = {"width": 90.0 if len(maps) == 1 else 150.0}

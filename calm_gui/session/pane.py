@@ -2,10 +2,12 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.readings import ATTRIBUTION, COUNTERFACTUAL, READINGS, SALIENCY, Reading
 from calm_gui.methods import METHODS, Method
 
 __all__ = [
+    "CLASSIFIER_MAP",
     "MAX_PANES",
     "PICTURE",
     "About",
@@ -13,6 +15,7 @@ __all__ = [
     "Picture",
     "Shows",
     "default_panes",
+    "shown_by",
     "shows_from_text",
     "shows_text",
 ]
@@ -46,6 +49,9 @@ Shows: TypeAlias = Reading | Method | Picture
 
 _METHOD = "method:"
 
+CLASSIFIER_MAP = METHODS["grad_cam"]
+"""What is shown of a classifier that has no reading."""
+
 
 def shows_text(shows: Shows) -> str:
     """What a pane shows, as sessions and requests write it: a reading's key, ``method:<key>`` or ``picture``."""
@@ -63,6 +69,13 @@ def shows_from_text(text: str) -> Shows:
     if text == PICTURE.key:
         return PICTURE
     return METHODS[text.removeprefix(_METHOD)] if text.startswith(_METHOD) else READINGS[text]
+
+
+def shown_by(explanation: AnyExplanation | None, shows: Shows) -> Shows:
+    """What an explanation shows in the place of what a pane is set to, where that is a reading of another kind."""
+    if explanation is None or not isinstance(shows, Reading):
+        return shows
+    return explanation.answerable(shows) if explanation.own_reading else CLASSIFIER_MAP
 
 
 class Pane(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.core.maps import AnyMap, Map, WinnerMap
+from calm_gui.core.maps import AnyMap, Map, MapKind, WinnerMap
 from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
@@ -26,7 +26,7 @@ from calm_gui.render.scale import Scale, remark
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.limits import limited, limits_for
-from calm_gui.session.pane import Pane, Picture, Shows
+from calm_gui.session.pane import Pane, Picture, Shows, shown_by
 from calm_gui.session.state import RegionShape, State, Threshold
 
 if TYPE_CHECKING:
@@ -319,8 +319,8 @@ class Scene:
     def _content(self, pane: Pane) -> PaneContent:
         picture, checkpoint = self.state.pane_keys(pane)
         explanation = self.explanation_of(picture, checkpoint)
-        shows = explanation.answerable(pane.shows) if explanation and isinstance(pane.shows, Reading) else pane.shows
-        title = shows.title
+        shows = shown_by(explanation, pane.shows)
+        title = shows.title_in(explanation) if explanation and isinstance(shows, MapKind) else shows.title
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
@@ -396,10 +396,11 @@ class Scene:
         for pane in self.state.panes:
             picture, checkpoint = self.state.pane_keys(pane)
             explanation = self.explanation_of(picture, checkpoint)
-            if isinstance(pane.shows, Method) and picture and explanation is not None:
+            shows = shown_by(explanation, pane.shows)
+            if isinstance(shows, Method) and picture and explanation is not None:
                 target = self._about(pane, explanation)[0]
-                if target and (pane.shows, target) not in self._cache.maps(explanation):
-                    found.append(MethodRequest(picture, checkpoint, pane.shows, target))
+                if target and (shows, target) not in self._cache.maps(explanation):
+                    found.append(MethodRequest(picture, checkpoint, shows, target))
         return list(dict.fromkeys(found))
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:

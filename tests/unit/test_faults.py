@@ -21,7 +21,7 @@ from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, DataError, ExportError, SessionError
 from calm_gui.model.checkpoint import fitted_network, read_checkpoint, save_checkpoint
 from calm_gui.model.files import atomic_path, read_bounded, write_bytes
-from calm_gui.model.foreign import read_foreign
+from calm_gui.model.formats.file_content import read_foreign
 from calm_gui.model.hierarchy_file import write_hierarchy
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
@@ -220,6 +220,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
     for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
         monkeypatch.setattr(place, fail)
     run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"))
+    run.begin()
     (tmp_path / "x.png").write_bytes(b"x")
     (tmp_path / "x.pth").write_bytes(b"\x80\x02")
     (tmp_path / "x.safetensors").write_bytes(b"x")

@@ -25,11 +25,15 @@ from calm_gui.api import sample_pictures
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model import answers as answers_module
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers
+from calm_gui.model.backbones import build_classifier
 from calm_gui.model.class_names import class_table, read_class_names
 from calm_gui.model.files import sha256_of
-from calm_gui.model.foreign import find_weights, read_foreign
+from calm_gui.model.formats import open_content
+from calm_gui.model.formats.file_content import find_weights, read_foreign
+from calm_gui.model.formats.form import Content
+from calm_gui.model.formats.said import stated_answers
 from calm_gui.model.loaded import LoadedModel, load_remembering
-from calm_gui.model.naver import as_ours, stated_answers
+from calm_gui.model.picture import as_picture
 
 ANSWERS = {"method": "calm-em", "saliency_activation": "relu", "large_feature_map": False}
 MARKER = "CALM_BUGTEST_MARKER.txt"
@@ -63,7 +67,6 @@ REFUSED = {
     "ck_header_too_large.safetensors": "first bytes are damaged",
     "ck_metadata_bad_json.safetensors": "classes in the metadata of .* aren't JSON",
     "ck_nan_weights_full_shape_200.pth.tar": "NaN or infinity .*class_branch",
-    "ck_prefix_unknown_tiny.pth.tar": "no network that is known here .*model.backbone",
     "ck_cam_without_attention_tiny.pth.tar": "no saliency branch, so it is CAM",
     **dict.fromkeys(MALICIOUS[:4], "holds code"),
     MALICIOUS[4]: "isn't a safetensors file",
@@ -81,6 +84,7 @@ TINY_REFUSED = [  # they hold stem and heads only: read, stripped of prefixes, a
     "ck_prefix_module_tiny.pth.tar",
     "ck_prefix_orig_mod_module_tiny.pth.tar",
     "ck_prefix_orig_mod_tiny.pth.tar",
+    "ck_prefix_unknown_tiny.pth.tar",
     "ck_raw_state_dict_tiny.pth",
     "ck_saved_on_cuda_tiny.pth.tar",
     "ck_under_key_model_tiny.pth",
@@ -236,6 +240,7 @@ def test_a_training_state_runs_nothing(
 
     monkeypatch.chdir(tmp_path)
     run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"), resume=False, overwrite=False)
+    run.begin()
     shutil.copy(inputs / name, run._state)
     with pytest.raises(CalmError, match="can't be read"):
         run.load_state()
@@ -295,11 +300,11 @@ def test_unknown_objects_are_refused(tmp_path: Path) -> None:
 def test_claims_of_a_huge_network_cost_nothing(tmp_path: Path) -> None:
     """Tensors may be views of a single number; what they claim is checked before memory is given to it."""
     huge = torch.zeros(1, dtype=torch.float16).expand(10**6, 10**6)
-    torch.save({"state_dict": {"fc.weight": huge, "layer1.0.conv3.weight": torch.zeros(1)}}, tmp_path / "x.pth")
+    torch.save({"state_dict": {"fc.weight": huge, "layer1.0.conv1.weight": torch.zeros(1)}}, tmp_path / "x.pth")
     with pytest.raises(CheckpointError, match="which no classifier has"):
         calm_gui.load_checkpoint(tmp_path / "x.pth", "cpu")
     wide = torch.zeros(1, dtype=torch.float16).expand(50_000, 10**8)
-    torch.save({"state_dict": {"fc.weight": wide, "layer1.0.conv3.weight": torch.zeros(1)}}, tmp_path / "x.pth")
+    torch.save({"state_dict": {"fc.weight": wide, "layer1.0.conv1.weight": torch.zeros(1)}}, tmp_path / "x.pth")
     with pytest.raises(CheckpointError, match="don't fit"):
         calm_gui.load_checkpoint(tmp_path / "x.pth", "cpu")
 
@@ -354,9 +359,9 @@ def test_answers_are_kept_by_hash(inputs: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_wrong_number_of_names_is_refused() -> None:
-    weights = {"fc.weight": torch.zeros(5, 8), "layer1.0.conv3.weight": torch.zeros(1)}
+    weights = build_classifier("timm:resnet18", 5).state_dict()
     with pytest.raises(CheckpointError, match="5 classes, but 2 names"):
-        as_ours(weights, Answers(classes=("a", "b")), "x")
+        open_content(Content("x", weights), Answers(classes=("a", "b")))
 
 
 @pytest.mark.parametrize("spelling", ["CALM_EM", "CALM-EM", "calm-em", "Calm_Em"])
@@ -590,13 +595,30 @@ def plain(kind: str) -> tuple[nn.Module, Mapping[str, object]]:
     return timm.create_model("tf_efficientnet_lite0", num_classes=7), {}
 
 
-@pytest.mark.parametrize("kind", ["torchvision", "timm", "timm by name"])
-def test_plain_classifiers_start_warm(tmp_path: Path, kind: str) -> None:
+def save_plain(folder: Path, kind: str) -> tuple[nn.Module, Path]:
     network, extra = plain(kind)
     network.load_state_dict(random_tensors(network))
-    network.eval()
-    torch.save({**extra, "state_dict": network.state_dict()}, tmp_path / "x.pth")
-    model = calm_gui.load_checkpoint(tmp_path / "x.pth", "cpu")
+    torch.save({**extra, "state_dict": network.state_dict()}, folder / "x.pth")
+    return network.eval(), folder / "x.pth"
+
+
+@pytest.mark.parametrize("kind", ["torchvision", "timm", "timm by name"])
+def test_plain_classifiers_are_themselves(tmp_path: Path, kind: str) -> None:
+    network, path = save_plain(tmp_path, kind)
+    model = calm_gui.load_checkpoint(path, "cpu")
+    assert model.info.method == "cam"
+    explanation = model.explain(sample_pictures()[0])
+    inputs, _ = model.prepare(as_picture(sample_pictures()[0]))
+    with torch.no_grad():
+        p = network(inputs).softmax(1)[0].numpy()
+    assert np.abs(explanation.class_probabilities - p).max() < 1e-5
+    assert len(model.classes) == 7
+
+
+@pytest.mark.parametrize("kind", ["torchvision", "timm", "timm by name"])
+def test_plain_classifiers_start_warm_where_calm_is_asked_for(tmp_path: Path, kind: str) -> None:
+    network, path = save_plain(tmp_path, kind)
+    model = calm_gui.load_checkpoint(path, "cpu", method="calm-ml")
     x = torch.randn(1, 3, 224, 224)
     f, a = model.raw(x)
     assert a is not None
@@ -618,4 +640,5 @@ def test_a_thousand_outputs_are_taken_for_imagenet_and_it_is_said(tmp_path: Path
     model = calm_gui.load_checkpoint(tmp_path / "x.safetensors", "cpu")
     assert model.classes[134].wnid == "n02012849"
     assert model.hierarchy is not None and len(model.hierarchy["n02084071"].classes) > 100
+    assert len(model.supersets[207]) > 1
     assert any("ImageNet" in words for words in model.info.assumed)

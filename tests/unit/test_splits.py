@@ -7,12 +7,13 @@ import pytest
 from PIL import Image
 
 from calm_gui.errors import DataError
+from calm_gui.model.known_classes import known_classes
 from calm_training.cli import main
 from calm_training.config import Config, DataConfig
 from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import read_splits
 from calm_training.methods.calm_em import CalmEm
-from calm_training.network import checkpoint_info, known_classes
+from calm_training.network import checkpoint_info
 
 
 def pictures(root: Path, **folders: int) -> Path:

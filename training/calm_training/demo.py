@@ -357,7 +357,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         e_step_file = options.e_step or Path(folder) / "e-step.pt"
         if options.start:
-            network = fitted_network(*read_checkpoint(options.start), options.start.name)
+            started = fitted_network(*read_checkpoint(options.start), options.start.name)
+            assert isinstance(started, HeadNetwork)  # --start is a checkpoint of this recipe
+            network = started
             history = list[float]()
         else:
             network, history = make_calm(paths, settings, e_step_file)

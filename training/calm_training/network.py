@@ -2,26 +2,24 @@
 
 import json
 from collections.abc import Container, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from calm_gui.core.classes import ClassInfo, ClassTable
-from calm_gui.core.hierarchy import Hierarchy
-from calm_gui.errors import CheckpointError, ClassLookupError
+from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
-from calm_gui.model.foreign import find_weights, read_foreign
+from calm_gui.model.formats.file_content import find_weights, read_foreign
 from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.known_classes import KnownClasses
 from calm_training.config import Config, ModelConfig
 from calm_training.frozen import split_backbone
 from calm_training.methods import Objective
 from calm_training.pretrained import LITE0, efficientnet_lite0
 
-__all__ = ["KnownClasses", "Start", "checkpoint_info", "freeze", "known_classes", "make_network", "set_training"]
+__all__ = ["Start", "checkpoint_info", "freeze", "make_network", "set_training"]
 
 
 class Start(NamedTuple):
@@ -92,47 +90,6 @@ def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
         for module in trained.modules():
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
                 module.eval()
-
-
-class KnownClasses(NamedTuple):
-    """Classes with what WordNet knows of them.
-
-    Attributes
-    ----------
-    classes : ClassTable
-    hierarchy : Hierarchy or None
-    supersets : tuple of str
-    """
-
-    classes: ClassTable
-    hierarchy: Hierarchy | None = None
-    supersets: tuple[str, ...] = ()
-
-
-def known_classes(classes: ClassTable) -> KnownClasses:
-    """Classes that all have wnids, as ImageNet's folders are called, with names and hierarchy; others as they are."""
-    if not all(info.wnid for info in classes):
-        return KnownClasses(classes)
-    from calm_gui.model.class_matching import match_classes, matched_hierarchy
-    from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
-    from calm_gui.model.wordnet import describe
-
-    whole = imagenet_classes()
-    if [info.wnid for info in classes] == [info.wnid for info in whole]:
-        return KnownClasses(whole, imagenet_hierarchy(whole), imagenet_supersets())
-    known = {info.wnid: info for info in whole}
-    try:
-        named = [
-            replace(known[info.wnid], index=info.index)
-            if info.wnid in known
-            else ClassInfo(info.index, name, info.wnid, synonyms, gloss)
-            for info in classes
-            for name, synonyms, gloss in [describe(str(info.wnid))]
-        ]
-        table = ClassTable(named)
-        return KnownClasses(table, matched_hierarchy(table, match_classes(table)))
-    except ClassLookupError:  # an id that looks like a noun of WordNet and is none
-        return KnownClasses(classes)
 
 
 def checkpoint_info(

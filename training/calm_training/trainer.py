@@ -20,6 +20,7 @@ from tqdm import tqdm
 from calm_gui.errors import CalmError
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import load_weights, read_checkpoint, save_checkpoint
+from calm_gui.model.known_classes import known_classes
 from calm_training.config import Config
 from calm_training.datasets.batches import global_batches
 from calm_training.datasets.evaluation_set import EvaluationSet
@@ -30,7 +31,7 @@ from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
 from calm_training.frozen import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
-from calm_training.network import checkpoint_info, freeze, known_classes, make_network, set_training
+from calm_training.network import checkpoint_info, freeze, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
 from calm_training.selection import localization_of

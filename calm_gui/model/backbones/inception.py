@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from calm_gui.model.backbones.family import Backbone, Family
+from calm_gui.model.backbones.backbone import Backbone
+from calm_gui.model.backbones.family import Family
 
 __all__ = ["FAMILY", "InceptionV3"]
 

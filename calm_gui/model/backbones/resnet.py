@@ -1,8 +1,14 @@
 """torchvision's ResNet50 with the paper's large maps."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
-from calm_gui.model.backbones.family import Backbone, Family
+from calm_gui.model.backbones.backbone import Backbone
+from calm_gui.model.backbones.family import Family
+from calm_gui.model.backbones.parts import Parts
+from calm_gui.model.backbones.torchvision import torchvision_classifier
+from calm_gui.model.tap import Tap
 
 __all__ = ["FAMILY", "ResNet50"]
 
@@ -14,17 +20,8 @@ class ResNet50(Backbone):
     layer3's stride (14x14, the released code's small map).
     """
 
-    def __init__(self, output_stride: int, dilated: bool) -> None:
+    def __init__(self, trunk: Any) -> None:
         super().__init__()
-        from torchvision.models import resnet50
-
-        dilate = [False, output_stride < 16, output_stride < 32] if dilated else None
-        trunk = resnet50(weights=None, replace_stride_with_dilation=dilate)
-        if not dilated:
-            if output_stride < 16:
-                _set_stride_one(trunk.layer3)
-            if output_stride < 32:
-                _set_stride_one(trunk.layer4)
         for name in ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4"):
             self.add_module(name, getattr(trunk, name))
         self.channels = trunk.fc.in_features
@@ -37,10 +34,27 @@ class ResNet50(Backbone):
         return x
 
 
+def _build(_: str, output_stride: int, dilated: bool) -> ResNet50:
+    from torchvision.models import resnet50
+
+    dilate = [False, output_stride < 16, output_stride < 32] if dilated else None
+    trunk = resnet50(weights=None, replace_stride_with_dilation=dilate)
+    if not dilated:
+        if output_stride < 16:
+            _set_stride_one(trunk.layer3)
+        if output_stride < 32:
+            _set_stride_one(trunk.layer4)
+    return ResNet50(trunk)
+
+
 def _set_stride_one(layer: nn.Module) -> None:
     for module in layer.modules():
         if isinstance(module, nn.Conv2d):
             module.stride = (1, 1)
 
 
-FAMILY = Family(("resnet50",), lambda _, output_stride, dilated: ResNet50(output_stride, dilated), dilates=True)
+def _parts(network: Any) -> Parts:
+    return Parts(ResNet50(network), (network.fc,), (Tap("layer4"),))
+
+
+FAMILY = Family(("resnet50",), _build, dilates=True, whole=torchvision_classifier, parts=_parts)

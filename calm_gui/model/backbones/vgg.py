@@ -3,7 +3,8 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-from calm_gui.model.backbones.family import Backbone, Family
+from calm_gui.model.backbones.backbone import Backbone
+from calm_gui.model.backbones.family import Family
 
 __all__ = ["FAMILY", "Vgg16"]
 

@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
+from calm_gui.core.comparison import distinct_ends
 from calm_gui.model.files import atomic_path
 from calm_gui.render.drawing import drawing
 from calm_gui.render.lettering import font_families, printable
@@ -17,7 +18,9 @@ __all__ = ["bars", "draw", "plot_of"]
 
 def plot_of(evaluation: Evaluation, results: Results) -> Figure:
     """The figure of an evaluation's results."""
-    results = {printable(name): result for name, result in results.items()}
+    names = distinct_ends(list(results))  # a whole path leaves no room for the plot
+    names = names if len(set(names)) == len(names) else tuple(results)
+    results = {_short(printable(name)): result for name, result in zip(names, results.values(), strict=True)}
     maps = [name for result in results.values() for name in result.estimates if name]
     families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
     with drawing({"font.family": families}):

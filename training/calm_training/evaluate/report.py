@@ -20,7 +20,7 @@ from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Pict
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.pictures import pictures_csv
-from calm_training.evaluate.plan import Plan, content_of, measure, read_set, versions
+from calm_training.evaluate.plan import Plan, content_of, digest_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table
@@ -117,14 +117,21 @@ def run_part(
     *,
     workers: int = 1,
     resume: bool = False,
+    overwrite: bool = False,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Section:
     """Measure a part, and write ``<name>.json``, ``.csv``, ``.png`` and ``.svg`` into `out`.
 
-    With `resume` a finished part isn't measured again, and an unfinished one goes on, if its settings are the same.
+    With `resume` a finished part isn't measured again, and an unfinished one goes on, if settings, checkpoints and
+    pictures are the same.
     """
-    target = out / f"{part.name}.json"
-    settings = {"command": part.command, "versions": versions()}
+    target, found = out / f"{part.name}.json", read_set(part.plan)
+    settings = {
+        "command": part.command,
+        "versions": versions(),
+        "checkpoints": {name: load(name).identity for name in part.checkpoints},
+        "pictures": digest_of(found),
+    }
     if resume and target.exists():
         try:
             content: dict[str, Any] = json.loads(target.read_text("utf-8"))
@@ -132,8 +139,7 @@ def run_part(
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
         if content.get("settings") == settings:
             return _section(part, content)
-    found = read_set(part.plan)
-    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume)
+    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite)
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
     tables = [{"head": table.head, "rows": table.rows} for table in part.plan.evaluation.tables(results)]
@@ -215,7 +221,9 @@ def write_report(
     for part in parts:
         title = part.plan.evaluation.title
         with tqdm(desc=title, unit="picture", disable=quiet) as bar:
-            section = run_part(part, out, load, workers=workers, resume=resume, progress=bar.update)
+            section = run_part(
+                part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
+            )
         blocks += [Heading(title), Command(part.command), *section.tables, Paragraph(section.conventions)]
         blocks.append(Picture(out / f"{part.name}.png", title))
     models = {name: load(name) for name in checkpoints}

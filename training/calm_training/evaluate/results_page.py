@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.only and part.name not in options.only:
                 continue
             with tqdm(desc=part.name, unit="picture") as bar:
-                section = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
+                section = run_part(part, options.work, load, resume=options.resume, overwrite=True, progress=bar.update)
             said = "\n\n".join([*map(markdown, section.tables), section.conventions])
             tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"
         if not options.only:

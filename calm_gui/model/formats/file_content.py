@@ -24,17 +24,21 @@ from torch import Tensor
 from calm_gui.errors import CheckpointError
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.files import read_bounded
+from calm_gui.model.formats.hub import shards
 
 __all__ = ["WEIGHT_SETS", "find_weights", "read_foreign"]
 
-WEIGHT_SETS = ("state_dict", "model", "model_state_dict", "net", "network", "weights")
+WEIGHT_SETS = ("state_dict", "model", "model_state_dict", "net", "network", "weights", "student")
 """Keys under which training programs keep their weights."""
 
-AVERAGED_SETS = ("state_dict_ema", "model_ema", "ema", "ema_state_dict", "averaged_model")
-"""Keys of the slow average of the weights."""
+AVERAGED_SETS = ("state_dict_ema", "model_ema", "ema_model", "ema", "ema_state_dict", "averaged_model", "teacher")
+"""Keys of the slow average of the weights; a teacher is its student's."""
 
-_PREFIXES = ("module.", "_orig_mod.")
-"""What training wrappers put before every name, in any nesting."""
+_WRAPPERS = ("module", "_orig_mod", "model", "net", "network", "backbone")
+"""What wrappers put before every name, in any nesting."""
+
+_MOST = 0.8
+"""Share of the tensors that must have a wrapper's name before theirs; the others are losses and the like."""
 
 _SAVE_INSTEAD = "save the weights alone instead: torch.save(model.state_dict(), path)"
 
@@ -60,6 +64,16 @@ def read_foreign(path: str | Path) -> Mapping[str, Any]:
         With the likely cause and the file's size, if the file is anything else or would run code.
     """
     path = Path(path)
+    if several := shards(path):
+        whole: dict[str, Any] = {}
+        for part in several:
+            whole |= read_foreign_file(part)["state_dict"]
+        return {"state_dict": whole}
+    return read_foreign_file(path)
+
+
+def read_foreign_file(path: Path) -> Mapping[str, Any]:
+    """As `read_foreign`, of one file."""
     data = read_bounded(path, _MAX_BYTES, CheckpointError, "checkpoints")
     what = f"{path.name} ({_size(len(data))})"
     if cause := _not_a_checkpoint(data):
@@ -189,8 +203,13 @@ def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = N
     CheckpointError
         If there are no weights, or the one asked for isn't there.
     """
-    plain = [key for key in WEIGHT_SETS if _is_weights(loaded.get(key))]
-    slow = [key for key in AVERAGED_SETS if _is_weights(loaded.get(key))]
+    sets = {key: loaded[key] for key in (*WEIGHT_SETS, *AVERAGED_SETS) if _is_weights(loaded.get(key))}
+    if not sets and _is_weights(loaded):
+        sets = {"": loaded}
+    if len(sets) == 1:
+        sets = _prefixed_sets(*next(iter(sets.items())))
+    plain = [key for key in sets if key.rpartition(".")[2] not in AVERAGED_SETS]
+    slow = [key for key in sets if key not in plain]
     if plain and slow and averaged is None:
         raise AnswersNeeded(
             f"{name} holds two sets of weights, {plain[0]} and their average {slow[0]}; "
@@ -204,11 +223,24 @@ def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = N
         raise CheckpointError(f"{name} holds nothing but the average of its weights (averaged=False)")
     chosen = slow if slow and (averaged or not plain) else plain
     if chosen:
-        return _without_prefixes(loaded[chosen[0]]), chosen[0]
-    if _is_weights(loaded):
-        return _without_prefixes(loaded), ""
+        return _without_prefixes(sets[chosen[0]]), chosen[0]
     keys = ", ".join(map(str, list(loaded)[:6])) or "nothing"
     raise CheckpointError(f"{name} holds no weights that are known by name; it holds {keys}")
+
+
+def _prefixed_sets(key: str, weights: Mapping[str, Tensor]) -> dict[str, Mapping[str, Tensor]]:
+    """The set, or the two that a training program kept in one under names before their own, as Lightning does."""
+    parts: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in weights.items():
+        first, _, rest = name.partition(".")
+        if rest:
+            parts.setdefault(first, {})[rest] = tensor
+    averaged = [first for first in parts if first in AVERAGED_SETS]
+    own = [first for first in parts if first in (*WEIGHT_SETS, *_WRAPPERS) and first not in AVERAGED_SETS]
+    if not averaged or not own:
+        return {key: weights}
+    before = f"{key}." if key else ""
+    return {before + own[0]: parts[own[0]], before + averaged[0]: parts[averaged[0]]}
 
 
 def _is_weights(value: Any) -> bool:
@@ -220,9 +252,21 @@ def _is_weights(value: Any) -> bool:
 
 
 def _without_prefixes(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    stripped = {}
-    for name, tensor in weights.items():
-        while name.startswith(_PREFIXES):
-            name = name.removeprefix("module.").removeprefix("_orig_mod.")
-        stripped[name] = tensor
-    return stripped
+    """Tensors under their own names: what wrappers put before all of them goes, and what has none of it goes too."""
+    stripped = dict(weights)
+    while True:
+        for always in ("module.", "_orig_mod."):  # some tensors may lack these
+            stripped = {name.removeprefix(always): tensor for name, tensor in stripped.items()}
+        for wrapper in (*_WRAPPERS, *AVERAGED_SETS, "student"):
+            inside = {n.removeprefix(f"{wrapper}."): t for n, t in stripped.items() if n.startswith(f"{wrapper}.")}
+            if inside and len(inside) >= _MOST * len(stripped):
+                heads = {n: t for n, t in stripped.items() if n.startswith(_HEADS)} if wrapper == "backbone" else {}
+                stripped = {**inside, **heads}
+                break
+        else:
+            if not any(name.startswith(("module.", "_orig_mod.")) for name in stripped):
+                return stripped
+
+
+_HEADS = ("fc.", "head.", "classifier.", "conv_last.", "attention.")
+"""Heads that stand beside a backbone, not in it."""
