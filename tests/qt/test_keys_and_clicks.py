@@ -272,6 +272,18 @@ def test_without_a_picture_the_window_says_what_to_do(own_window: MainWindow, qt
     assert len(own_window.workspace.state.pictures) == len(sample_pictures())
 
 
+def test_no_picture_moves_when_its_map_comes(own_window: MainWindow, qtbot: QtBot) -> None:
+    own_window.workspace.open_pictures(sample_pictures()[:1])
+    QTest.qWait(30)
+    assert own_window.workspace.busy and own_window.ledger.sentence.startswith("Explaining afghan_hound.jpg")
+    before = [pane.geometry() for pane in own_window.panes.panes]
+    assert own_window.scales.isVisible() and not any(bar.isVisible() for bar in own_window.scales.bars)
+    qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
+    QTest.qWait(30)
+    assert [pane.geometry() for pane in own_window.panes.panes] == before
+    assert own_window.ledger.sentence.startswith("The map splits")
+
+
 def test_the_films_filter_knows_the_groups_of_what_was_predicted(window: MainWindow, settle: Settle) -> None:
     window.workspace.open_pictures(sample_pictures()[:3])
     settle()

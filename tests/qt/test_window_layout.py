@@ -209,6 +209,18 @@ def test_a_low_window_folds_the_film_until_a_person_opens_it(tried: MainWindow) 
     assert not tried.docks.is_open("pictures")
 
 
+@pytest.mark.parametrize("width", [760, 800, 850, 900, 950, 1024, 1440])
+def test_all_menus_are_in_sight_at_every_width(tried: MainWindow, width: int) -> None:
+    tried.resize(width, 700)
+    settle(tried)
+    menus = tried.menu_row.menus
+    last = menus.actionGeometry(menus.actions()[-1])
+    assert last.isValid() and menus.rect().contains(last)
+    assert tried.menu_row.tools[-1].isVisible()
+    assert tried.menu_row.name.isVisible() or width < 1024
+    tried.resize(1440, 875)
+
+
 def test_docks_have_their_sizes_back_after_each_resize(tried: MainWindow) -> None:
     tried.docks.forget()
     tried.resize(1440, 875)
@@ -380,7 +392,7 @@ def faults():
                 yield f"{name}: {text!r} needs {needed} of {room}"
 
 for size in ((760, 495), (1024, 743), (1440, 875)):
-    for dock in ("ladder", "view", "regions", "classes"):
+    for dock in ("ladder", "view", "regions", "classes", "results", "values", "pictures"):
         window.resize(*size)
         window.docks.open(dock)
         for _ in range(30):

@@ -2,8 +2,9 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QSizePolicy, QVBoxLayout
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QSizePolicy, QVBoxLayout, QWidget
 
 from calm_gui.qt.docks.dock import Dock, DockPanel
 from calm_gui.qt.hub import Hub
@@ -14,6 +15,9 @@ from calm_gui.session.scene import Scene
 
 __all__ = ["DockFrame"]
 
+_LEAST = 130
+"""Width of a title bar without its tools."""
+
 _GRIP = 4
 """The edge by which a floating dock is resized."""
 
@@ -22,13 +26,59 @@ _AREAS |= Qt.DockWidgetArea.BottomDockWidgetArea
 
 
 class _TitleBar(QFrame):
-    """As high as it's fixed to be: a dock asks for the hint alone."""
+    """As high as it's fixed to be: a dock asks for the hint alone. Its tools don't keep the dock from being narrow.
+
+    Attributes
+    ----------
+    tools : tuple of QWidget
+        Those that don't fit go, the first of them first.
+    """
+
+    tools: tuple[QWidget, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left_out: set[QWidget] = set()
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width(), self.maximumHeight())
+        return QSize(_LEAST, self.maximumHeight())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width(), self.maximumHeight())
+        return self.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        """A tool that says more or less asks for a layout."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        """Leave out the tools that there is no room for."""
+        row = self.layout()
+        if row is None:
+            return
+        margins = row.contentsMargins()
+        room = self.width() - margins.left() - margins.right()
+        for position in range(row.count()):
+            item = row.itemAt(position)
+            widget = item.widget() if item is not None else None
+            if widget is not None and widget not in self.tools and not widget.isHidden():
+                room -= widget.minimumSizeHint().width() + 4
+        for tool in reversed(self.tools):
+            if tool.isHidden() and tool not in self._left_out:
+                continue
+            room -= (tool.minimumWidth() or tool.minimumSizeHint().width()) + 4
+            if room < 0 and not tool.isHidden():
+                self._left_out.add(tool)
+                tool.hide()
+            elif room >= 0 and tool in self._left_out:
+                self._left_out.remove(tool)
+                tool.show()
 
 
 class DockFrame(QDockWidget):
@@ -62,7 +112,7 @@ class DockFrame(QDockWidget):
         self._row.setSpacing(2)
         self._title = QLabel(dock.title)
         self._title.setObjectName("heading")
-        self._title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._title.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Fixed)
         self._title.setToolTip(dock.tip)
         self._float = IconButton("float", f"Float {dock.title}")
         self._float.clicked.connect(lambda: self.setFloating(not self.isFloating()))
@@ -95,6 +145,7 @@ class DockFrame(QDockWidget):
                 self._title.hide()
             for position, tool in enumerate(panel.tools, start=1):
                 self._row.insertWidget(position, tool)
+            self._bar.tools = panel.tools
             panel.show()
             panel.show_scene(self._hub.scene)
             self._order_tabs(panel)

@@ -87,7 +87,8 @@ class LadderRows(QWidget):
             return
         self._look = look
         self._contrast = scene.contrast
-        self._empty = _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
+        awaited = scene.explanation is None and scene.state.picture is not None
+        self._empty = "" if awaited else _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
         if len(steps) != len(self.steps):
             self.steps = steps
             self.updateGeometry()

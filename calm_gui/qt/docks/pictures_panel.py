@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QPushButton,
+    QSizePolicy,
     QWidget,
 )
 
@@ -107,7 +108,9 @@ class PicturesPanel(DockPanel):
             "Filter by file name, or by predicted class and the groups it is in; View > Predict all finds the classes"
         )
         self.filter.setClearButtonEnabled(True)
-        self.filter.setFixedWidth(scaled(self, 190))
+        self.filter.setMinimumWidth(scaled(self, 60))
+        self.filter.setMaximumWidth(scaled(self, 190))
+        self.filter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.filter.textChanged.connect(lambda _: self._apply_filter())
         self.found = QLabel()
         self.found.setObjectName("muted")

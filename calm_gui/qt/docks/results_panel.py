@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QSizePolicy,
     QTableView,
     QVBoxLayout,
     QWidget,
@@ -100,7 +101,9 @@ class ResultsPanel(DockPanel):
         self.filter.setAccessibleName("Filter of the results")
         self.filter.setClearButtonEnabled(True)
         self.filter.setToolTip("Compare columns, as in " + _EXAMPLE + ", or write part of a name")
-        self.filter.setFixedWidth(scaled(self, 270))
+        self.filter.setMinimumWidth(scaled(self, 60))
+        self.filter.setMaximumWidth(scaled(self, 270))
+        self.filter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         completer = QCompleter([*SHOWN_COLUMNS, *(key for key in COLUMNS if key not in SHOWN_COLUMNS)], self)
         self.filter.setCompleter(completer)
         self.filter.textChanged.connect(lambda _: self.apply_filter())

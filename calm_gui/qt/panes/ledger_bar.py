@@ -1,5 +1,7 @@
 """The ledger line: the active reading in a sentence, whether its sum is right, and how the map lies on the picture."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QSlider, QWidget
@@ -139,6 +141,9 @@ class LedgerBar(QFrame):
         """Sentence, mark, the mark's numbers, and the number that matters in the sentence."""
         shown = scene.active.shown
         words = sentence(scene)
+        content, picture = scene.active, scene.active.pane.picture or scene.state.picture
+        if content.explanation is None and picture and not content.message:
+            words = f"Explaining {Path(picture).name} …"
         if not isinstance(shown, Map) or shown.check is None:
             return words, "", "", ""
         check = shown.check

@@ -66,8 +66,11 @@ class ScaleColumn(QFrame):
                 bar.setVisible(used)
             if used:
                 bar.show_scale(self._shown(self._groups[position], scene))
-        if self.isHidden() == bool(self._groups):
-            self.setVisible(bool(self._groups))
+        # While maps are on their way the room for their scales is kept, so that no picture moves when they come.
+        awaited = view.scale_mode != "fit" and any(content.explanation is None for content in scene.panes)
+        shown = bool(self._groups) or awaited
+        if self.isHidden() == shown:
+            self.setVisible(shown)
 
     @staticmethod
     def _shown(group: list[PaneContent], scene: Scene) -> Shown:

@@ -12,9 +12,8 @@ from calm_gui.session.scene import Scene
 
 __all__ = ["MenuRow"]
 
-_DROPS_NAME_BELOW = 850
-_NAME = 150
-"""Width of the window below which the picture's name goes; the name's own width."""
+_NAME = 130
+"""Width of the picture's name."""
 
 _TOOLS = ("undo", "redo", "", "fit", "box", "lasso", "brush", "", "!export")
 """Actions; an empty name stands for a line between them, ``!name`` shows the text too."""
@@ -101,10 +100,11 @@ class MenuRow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what the menus need the room of: the picture's name first, then the tools, which menus have too."""
         super().resizeEvent(event)
-        named = self.width() >= scaled(self, _DROPS_NAME_BELOW)
-        self.name.setVisible(named)
-        self.place.setVisible(named)
-        room = self.width() - self.menus.sizeHint().width() - 24
-        kept = sum(tool.sizeHint().width() + 2 for tool in self._always)
+        room = self.width() - self.menus.sizeHint().width() - 30
+        tools = sum(each.sizeHint().width() + 4 for each in (*self._always, *self._lesser))
+        spaces = 6 * len(self._lines)
+        named = room >= tools + spaces + self.name.maximumWidth() + self.place.maximumWidth() + 12
+        for label in (self.name, self.place):
+            label.setVisible(named)
         for part in self._lesser:
-            part.setVisible(room >= kept + sum(each.sizeHint().width() + 6 for each in self._lesser))
+            part.setVisible(room >= tools + spaces)
