@@ -126,6 +126,10 @@ def run(options: argparse.Namespace) -> int:
     settings = Settings(None if options.screenshot else settings_path())
     theme = options.theme or settings.text("theme") or ("dark" if system_prefers_dark() else "light")
     apply_theme(DARK if theme == "dark" else LIGHT)
+    if letters := settings.number("letters", 0):
+        font = application.font()
+        font.setPointSizeF(max(7.0, min(letters, 24.0)))
+        application.setFont(font)
     window = build_window(options.checkpoint, options.device, settings)
     ended_by: list[int] = []
 

@@ -1,11 +1,13 @@
 """The export dialog: what, how large, how it looks, with a live preview."""
 
+import html
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExportDialog"]
 
+_log = logging.getLogger(__name__)
 _FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff *.tif);;JPEG (*.jpg *.jpeg)"
 _PREVIEW_DPI = 110
 _UNITS = ("mm", "inch", "px")
@@ -51,10 +54,12 @@ class ExportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Export figure")
         self.resize(1000, 640)
+        self._hub = hub
         self._scene = hub.scene
         self._truth = hub.workspace.truth.boxes_of(hub.scene.state.picture or "")
         self._settings = settings
         self._make_fields()
+        self._recall()
         form = QFormLayout()
         for label, widget in (
             ("What", self.what),
@@ -75,6 +80,7 @@ class ExportDialog(QDialog):
         self.preview.setAccessibleName("Preview")
         self.message = QLabel()
         self.message.setWordWrap(True)
+        self.message.setOpenExternalLinks(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Close)
         buttons.accepted.connect(self.ask_and_save)
         buttons.rejected.connect(self.reject)
@@ -187,8 +193,10 @@ class ExportDialog(QDialog):
     def use_preset(self, name: str) -> None:
         """Take the sizes of a preset."""
         shape = self._presets().get(name)
-        if shape is None:
-            return
+        if shape is not None:
+            self._use_shape(shape)
+
+    def _use_shape(self, shape: dict[str, Any]) -> None:
         self.width_value.setValue(float(shape.get("width", 120)))
         self.height_value.setValue(float(shape.get("height") or 0))
         self.unit.setCurrentText(str(shape.get("unit", "mm")))
@@ -273,7 +281,7 @@ class ExportDialog(QDialog):
             self.save(path)
 
     def save(self, path: str) -> bool:
-        """Save the figure and its description; the dialog stays open with a sentence if that fails."""
+        """Save the figure and its description; the dialog stays open and says what it wrote, or why it couldn't."""
         from calm_gui.render.figure import save_figure
 
         try:
@@ -282,9 +290,33 @@ class ExportDialog(QDialog):
             self._say(str(error))
             return False
         self._settings.set("export folder", str(Path(path).parent))
-        self.accept()
+        self._settings.set("export figure", self._choices())
+        self._hub.saved.emit(path)
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent)).toString()
+        names = f"{html.escape(Path(path).name)} and its description are written."
+        self._say(f'{names} <a href="{html.escape(folder)}">Open folder</a>', good=True)
         return True
 
-    def _say(self, sentence: str) -> None:
+    def _choices(self) -> dict[str, Any]:
+        """What is remembered for the next figure."""
+        boxes = {name: box.isChecked() for name, box in self.boxes.items() if name != "truth"}
+        return {"what": self.what.currentData(), **self._shape(), "boxes": boxes, "ground": self.background.text()}
+
+    def _recall(self) -> None:
+        """Take what the last figure was made with."""
+        known = self._settings.values.get("export figure")
+        if not isinstance(known, dict):
+            return
+        try:
+            self._use_shape(known)
+            self.what.setCurrentIndex(max(0, self.what.findData(known.get("what"))))
+            self.background.setText(str(known.get("ground", "white")))
+            for name, on in known.get("boxes", {}).items():
+                if name in self.boxes:
+                    self.boxes[name].setChecked(on is True)
+        except (TypeError, ValueError, AttributeError) as error:
+            _log.warning("the last figure's settings can't be used: %s", error)
+
+    def _say(self, sentence: str, good: bool = False) -> None:
         self.message.setText(sentence)
-        self.message.setStyleSheet(f"color: {current_theme().bad};")
+        self.message.setStyleSheet("" if good else f"color: {current_theme().bad};")

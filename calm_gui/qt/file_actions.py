@@ -3,19 +3,20 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6 import QtWidgets
+from PySide6 import QtGui, QtWidgets
+from PySide6.QtCore import QMimeData
 
 from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.offered_files import CHECKPOINT_SUFFIXES, Offered, from_mime, offered
 from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.widgets.screen import fit_to_screen
 
-__all__ = ["CHECKPOINT_SUFFIXES", "FileActions"]
+__all__ = ["FileActions"]
 
 _SESSIONS = "Sessions (*.calm.json);;All files (*)"
-CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".tar", ".ckpt")
 
 
 class FileActions:
@@ -36,20 +37,39 @@ class FileActions:
         self._settings = settings
 
     def open(self, paths: Sequence[str]) -> None:
-        """Open whatever these are: sessions and checkpoints by their ending, the rest as pictures."""
-        sessions = [path for path in paths if path.lower().endswith(".calm.json")]
-        checkpoints = [path for path in paths if path.lower().endswith(CHECKPOINT_SUFFIXES)]
-        pictures = [path for path in paths if path not in (*checkpoints, *sessions)]
-        if sessions:
-            self._workspace.open_session(sessions[0])
-        if checkpoints:
-            self._settings.set("checkpoint folder", str(Path(checkpoints[0]).parent))
-            self._settings.add_recent("checkpoints", checkpoints[0])
-            self._workspace.open_checkpoint(checkpoints[0])
-        if pictures:
-            self._settings.set("folder", str(Path(pictures[0]).parent))
-            self._settings.add_recent("pictures", pictures[0])
-            self._workspace.open_pictures(pictures)
+        """Open whatever these are; what is nothing that can be opened is told, and leaves what is open as it was."""
+        self._open(offered(paths))
+
+    def take(self, data: QMimeData) -> None:
+        """Open what was dropped."""
+        self._open(from_mime(data))
+
+    def paste(self) -> None:
+        """Open what is on the clipboard; a picture comes beside those that are open."""
+        found = from_mime(QtGui.QGuiApplication.clipboard().mimeData())
+        for path in found.pictures:
+            self._workspace.add_picture(path)
+        self._open(found._replace(pictures=()))
+
+    def _open(self, found: Offered) -> None:
+        for path in found.sessions[:1]:
+            self._settings.add_recent("sessions", path)
+            self._workspace.open_session(path)
+        for path in found.checkpoints[:1]:
+            self._open_checkpoint(path)
+        if found.pictures:
+            self._settings.set("folder", str(Path(found.pictures[0]).parent))
+            self._settings.add_recent("pictures", found.pictures[0])
+            self._workspace.open_pictures(found.pictures)
+        for path in found.tables[:1]:
+            self._workspace.load_truth(path)
+        if found.refused:
+            self._workspace.complain("; ".join(found.refused[:3]))
+
+    def _open_checkpoint(self, path: str) -> None:
+        self._settings.set("checkpoint folder", str(Path(path).parent))
+        self._settings.add_recent("checkpoints", path)
+        self._workspace.open_checkpoint(path)
 
     def open_pictures(self) -> None:
         """Ask for pictures and open them."""
@@ -70,7 +90,7 @@ class FileActions:
         patterns = " ".join(f"*{suffix}" for suffix in CHECKPOINT_SUFFIXES)
         path = self._ask("Open a checkpoint", f"Checkpoints ({patterns});;All files (*)", "checkpoint folder")
         if path:
-            self.open([path])
+            self._open_checkpoint(path)
 
     def open_session(self) -> None:
         """Ask for a session and open it."""
@@ -79,9 +99,20 @@ class FileActions:
 
     def save_session(self) -> None:
         """Ask for a place and save the session."""
-        start = str(Path(self._settings.text("session folder", str(Path.home()))) / "session.calm.json")
-        if path := ask_where_to_save(self._window, "Save the session", start, _SESSIONS):
-            self._guarded(lambda: self._workspace.save_session(path))
+        start = self._start("session", ".calm.json")
+        path = ask_where_to_save(self._window, "Save the session", start, _SESSIONS)
+        if path and self._guarded(lambda: self._workspace.save_session(path)):
+            self._settings.set("session folder", str(Path(path).parent))
+            self._settings.add_recent("sessions", path)
+            self._hub.saved.emit(path)
+
+    def pack_session(self) -> None:
+        """Ask for a place and write session, pictures and table as one file for somebody else."""
+        from calm_gui.session.packing import pack_session
+
+        path = ask_where_to_save(self._window, "Pack the session", self._start("session", ".zip"), "Zip (*.zip)")
+        if path and self._guarded(lambda: self._hub.said.emit(pack_session(path, self._workspace))):
+            self._hub.saved.emit(path)
 
     def restore_last(self) -> None:
         """Open the session that was ended last."""
@@ -114,9 +145,18 @@ class FileActions:
     def save_hierarchy(self) -> None:
         """Ask for a place and save the hierarchy."""
         hierarchy = self._hub.scene.hierarchy
-        path = ask_where_to_save(self._window, "Save the hierarchy", "hierarchy.json", "JSON (*.json)")
-        if path and hierarchy is not None:
-            self._guarded(lambda: write_hierarchy(path, hierarchy))
+        name = f"{Path(self._workspace.state.selection.checkpoint).stem}.hierarchy.json"
+        start = str(Path(self._settings.text("hierarchy folder", str(Path.home()))) / name)
+        path = ask_where_to_save(self._window, "Save the hierarchy", start, "JSON (*.json)")
+        if path and hierarchy is not None and self._guarded(lambda: write_hierarchy(path, hierarchy)):
+            self._settings.set("hierarchy folder", str(Path(path).parent))
+            self._hub.saved.emit(path)
+
+    def _start(self, kind: str, suffix: str) -> str:
+        """Where saving a session begins: the folder of the last one, and the current picture's folder as its name."""
+        picture = self._workspace.state.picture
+        stem = Path(picture).parent.name if picture else ""
+        return str(Path(self._settings.text(f"{kind} folder", str(Path.home()))) / f"{stem or kind}{suffix}")
 
     def export(self) -> None:
         """Ask how, and save a figure of what the panes show."""
@@ -132,11 +172,14 @@ class FileActions:
 
     def export_numbers(self) -> None:
         """Ask for a place and save the active pane's map as numbers."""
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "map.npz")
-        if path := ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)"):
-            from calm_gui.session.scene_figure import active_map
+        from calm_gui.session.scene_figure import active_map
 
-            self._guarded(lambda: active_map(self._hub.scene).save(path))
+        name = f"{Path(self._workspace.state.picture or 'map').stem}.{self._hub.scene.active.shows.key}.npz"
+        start = str(Path(self._settings.text("export folder", str(Path.home()))) / name)
+        path = ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)")
+        if path and self._guarded(lambda: active_map(self._hub.scene).save(path)):
+            self._settings.set("export folder", str(Path(path).parent))
+            self._hub.saved.emit(path)
 
     def _ask(self, title: str, filters: str, folder: str) -> str:
         path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)
@@ -144,11 +187,14 @@ class FileActions:
             self._settings.set(folder, str(Path(path).parent))
         return path
 
-    def _guarded(self, action: Callable[[], object]) -> None:
+    def _guarded(self, action: Callable[[], object]) -> bool:
+        """Do something, or tell why it can't be done; whether it was done."""
         try:
             action()
         except CalmError as error:
             self._workspace.complain(str(error))
+            return False
+        return True
 
     @staticmethod
     def run(dialog: "QtWidgets.QDialog") -> None:

@@ -70,6 +70,8 @@ class Hub(QObject):
         A run over many pictures has begun, come further, or ended.
     results_wanted
         The results shall be seen.
+    saved : str
+        A file was written; its path.
     """
 
     scene_changed = Signal(object)
@@ -85,6 +87,7 @@ class Hub(QObject):
     pictures_wanted = Signal(object)
     batch_changed = Signal()
     results_wanted = Signal()
+    saved = Signal(str)
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -1,7 +1,10 @@
-"""A sentence that something went wrong, above the panes, until it's read."""
+"""A sentence that something went wrong, or what was written, above the panes, until it's read."""
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from pathlib import Path
+
+from PySide6.QtCore import QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from calm_gui.qt.theme import current_theme
 
@@ -25,6 +28,10 @@ class MessageBar(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(10, 4, 4, 4)
         layout.addWidget(self.text, 1)
+        self.folder = QPushButton("Open folder")
+        self.folder.clicked.connect(self._open_folder)
+        self._written = Path()
+        layout.addWidget(self.folder)
         layout.addWidget(close)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -36,6 +43,7 @@ class MessageBar(QFrame):
         if not sentence:
             self.hide()
             return
+        self.folder.hide()
         if sentence.split(" ", 1)[0].isalpha():  # a file's name keeps its own first letter
             sentence = sentence[:1].upper() + sentence[1:]
         sentence += "" if sentence.endswith((".", "?", "!")) else "."
@@ -44,3 +52,16 @@ class MessageBar(QFrame):
         self.text.setAccessibleName(sentence)
         self.show()
         self._timer.start(_SECONDS * 1000)
+
+    def wrote(self, path: str) -> None:
+        """Say that a file was written, with a way to its folder."""
+        self._written = Path(path).absolute()
+        self.text.setText(f"{self._written.name} is written.")
+        self.text.setStyleSheet("")
+        self.text.setAccessibleName(self.text.text())
+        self.folder.show()
+        self.show()
+        self._timer.start(_SECONDS * 1000)
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written.parent)))

@@ -138,6 +138,11 @@ class ExplanationFiles:
         """Bytes that the folder holds."""
         return sum(size for _, size, _ in self._files())
 
+    def fit(self) -> None:
+        """Remove what is more than the size that was set."""
+        self._size = None
+        self._make_room(0)
+
     def clear(self) -> None:
         """Remove all that is kept."""
         for _, _, path in self._files():

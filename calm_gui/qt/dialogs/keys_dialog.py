@@ -39,6 +39,8 @@ GESTURES = (
     ("Delete in a set's field", "empty it"),
     ("Drag a limit, double-click a scale", "set it, fit it to the maps; right-click for more"),
     ("Double-click a pane", "show it alone, or all again"),
+    ("Drag a region, or a handle of it; Delete", "move it, resize it; remove it"),
+    ("Up, Down, double-click in Results", "show the row's picture with its target"),
     ("Drop files on the window", "open pictures, folders and checkpoints"),
 )
 """What the mouse and keys do beyond the menus."""

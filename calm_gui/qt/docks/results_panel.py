@@ -242,7 +242,7 @@ class ResultsPanel(DockPanel):
             self._say(str(error), bad=True)
             return False
         self._settings.set("export folder", str(Path(path).parent))
-        self._hub.said.emit(f"{Path(path).name}: {self.filtered.rowCount()} rows written")
+        self._hub.saved.emit(path)
         return True
 
     def _ask_export(self) -> None:

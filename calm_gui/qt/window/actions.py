@@ -87,11 +87,15 @@ def add_menus(window: QMainWindow, bar: QMenuBar, menus: dict[str, list[Command 
 def add_recent_menus(
     window: QMainWindow, bar: QMenuBar, settings: Settings, open_paths: Callable[[list[str]], object]
 ) -> None:
-    """Add submenus of recently opened pictures and checkpoints to the first menu."""
+    """Add submenus of recently opened pictures, checkpoints and sessions to the first menu."""
     first = bar.actions()[0].menu()
     assert isinstance(first, QMenu)
     before = first.actions()[-1]
-    for title, kind in (("Recent pict&ures", "pictures"), ("Recent chec&kpoints", "checkpoints")):
+    for title, kind in (
+        ("Recent pict&ures", "pictures"),
+        ("Recent chec&kpoints", "checkpoints"),
+        ("Recent sess&ions", "sessions"),
+    ):
         menu = QMenu(title, window)
         menu.aboutToShow.connect(lambda m=menu, k=kind: _fill_recent(m, settings.recent(k), open_paths))
         first.insertMenu(before, menu)

@@ -30,6 +30,9 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
         "&Panes": _panes(window),
         "&Classes": _classes(window),
         "&Help": [
+            Command("tour", "&What am I looking at?", window.dialogs.show_tour),
+            Command("guide", "&Guide", window.dialogs.show_guide, "Shift+F1"),
+            Command("glossary", "G&lossary", window.dialogs.show_glossary),
             Command("keys", "&Keys…", window.dialogs.show_keys, "F1"),
             Command("report", "&Report a problem…", window.dialogs.report_problem),
             Command("about", "&About calm-gui", window.dialogs.show_about),
@@ -55,22 +58,25 @@ def _file(window: "MainWindow") -> Menu:
         Command("open_session", "Open s&ession…", files.open_session, "Ctrl+Alt+O"),
         Command("last_session", "&Restore the last session", files.restore_last, tip="What was open at the last end"),
         Command("save_session", "S&ave session…", files.save_session, "Ctrl+Alt+S"),
+        Command("pack_session", "Pac&k session…", files.pack_session, tip="Session and pictures in one file"),
         None,
         Command("export", "&Export figure…", files.export, "Ctrl+S", "export", "Save what the panes show"),
         Command("numbers", "Export &numbers…", files.export_numbers, "Ctrl+Shift+S"),
         Command("batch", "&Batch…", files.batch, "Ctrl+Alt+B", tip="Explain all open pictures"),
         None,
+        Command("settings", "Se&ttings…", window.dialogs.show_settings, "Ctrl+,"),
         Command("quit", "&Quit", window.close, "Ctrl+Q"),
     ]
 
 
 def _edit(window: "MainWindow") -> Menu:
-    store = window.workspace.store
+    store, files = window.workspace.store, window.files
     return [
         Command("undo", "&Undo", store.undo, "Ctrl+Z", "undo"),
         Command("redo", "&Redo", store.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo"),
         None,
         Command("copy", "&Copy", window.pane_actions.copy, "Ctrl+C", tip="What is selected, or the pane as a picture"),
+        Command("paste", "&Paste a picture", files.paste, "Ctrl+V", tip="A picture or files from the clipboard"),
         Command("copy_picture", "Copy pane as &picture", window.pane_actions.copy_picture, "Ctrl+Alt+P"),
         Command("copy_sentence", "Copy &sentence", window.pane_actions.copy_sentence, "Ctrl+Shift+C"),
         Command(

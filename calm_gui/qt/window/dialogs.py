@@ -55,6 +55,39 @@ class Dialogs:
 
         self._run(KeysDialog(self._window.actions_by_name, self._settings, self._window))
 
+    def show_settings(self) -> None:
+        """Show what can be set for all sessions."""
+        from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
+
+        dialog = SettingsDialog(self._window.hub, self._settings, self._window)
+        dialog.theme_chosen.connect(self._window.actions_by_name["theme"].setChecked)
+        dialog.keys_wanted.connect(self.show_keys)
+        self._run(dialog)
+
+    def show_tour(self) -> None:
+        """Explain the parts of the window."""
+        from calm_gui.qt.dialogs.tour_dialog import TourDialog
+
+        dialog = TourDialog(self._window)
+        dialog.finished.connect(lambda _: dialog.deleteLater())
+        dialog.show()
+
+    def show_guide(self) -> None:
+        """Show the guide."""
+        self._show_page("guide")
+
+    def show_glossary(self) -> None:
+        """Show what the words mean."""
+        self._show_page("glossary")
+
+    def _show_page(self, name: str) -> None:
+        from calm_gui.qt.dialogs.guide_dialog import GuideDialog
+
+        dialog = self._window.findChild(GuideDialog) or GuideDialog(self._window)
+        dialog.show_page(name)
+        dialog.show()
+        dialog.raise_()
+
     def report_problem(self) -> None:
         """Collect what a report needs."""
         from calm_gui.qt.report_dialog import ReportDialog

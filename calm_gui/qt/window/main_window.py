@@ -25,6 +25,7 @@ from calm_gui.qt.panes.empty_page import EmptyPage
 from calm_gui.qt.panes.ledger_bar import LedgerBar
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.panes.scale_column import ScaleColumn
+from calm_gui.qt.recent_questions import RecentQuestions
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.widgets.screen import fit_to_screen
@@ -86,6 +87,8 @@ class MainWindow(QMainWindow):
         self.dialogs = Dialogs(self, settings)
         self.actions_by_name = add_menus(self, self.menu_row.menus, window_commands(self))
         add_recent_menus(self, self.menu_row.menus, settings, self.files.open)
+        self.recent_questions = RecentQuestions(hub, settings)
+        self.recent_questions.add_menu(self.menu_row.menus, "settings")
         dropped = apply_shortcuts(self.actions_by_name, settings)
         self.menu_row.add_tools(self.actions_by_name)
         self._wire()
@@ -132,6 +135,7 @@ class MainWindow(QMainWindow):
         hub.hovered.connect(self._show_cursor)
         hub.complained.connect(self.messages.say)
         hub.said.connect(self.status.say)
+        hub.saved.connect(self.messages.wrote)
         hub.results_wanted.connect(lambda: self.docks.open("results"))
         hub.asked.connect(self._ask)
         hub.keep_wanted.connect(self.dialogs.keep_target)
@@ -314,12 +318,11 @@ class MainWindow(QMainWindow):
             part.fit_text()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
+        if event.mimeData().hasUrls() or event.mimeData().hasImage():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = [url.toLocalFile() for url in event.mimeData().urls()]
-        self.files.open([path for path in paths if path])
+        self.files.take(event.mimeData())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.actions_by_name["pictures_alone"].setChecked(False)

@@ -1,0 +1,214 @@
+"""What is opened, dropped, pasted and packed; settings, guide and glossary."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
+from PySide6.QtWidgets import QFileDialog, QMenu
+
+from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.readings import READINGS
+from calm_gui.qt import offered_files
+from calm_gui.qt.dialogs.guide_dialog import PAGES, GuideDialog, pages_folder
+from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
+from calm_gui.qt.dialogs.tour_dialog import STOPS, TourDialog
+from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.offered_files import from_mime, offered
+from calm_gui.qt.recent_questions import RecentQuestions
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.session.explanation_files import ExplanationFiles
+from calm_gui.session.expression import Expression
+from calm_gui.session.packing import pack_session
+from calm_gui.session.persistence import load_session
+
+
+def test_a_checkpoint_with_an_unknown_ending_opens_as_one_and_keeps_the_pictures(
+    window: MainWindow, settle: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    odd = tmp_path / "weights.model"
+    shutil.copy(bundled_checkpoints()["demo"], odd)
+    before = window.workspace.state.pictures
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_, **__: (str(odd), ""))
+    window.files.open_checkpoint()
+    settle()  # type: ignore[operator]
+    assert window.workspace.state.selection.checkpoint == str(odd)
+    assert window.workspace.state.pictures == before
+    assert offered([str(odd)]).checkpoints == (str(odd),)  # so it is when it's dropped
+
+
+def test_what_is_nothing_of_ours_is_told_and_leaves_what_is_open(window: MainWindow, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("some words", "utf-8")
+    before = window.workspace.state.pictures
+    window.files.open([str(tmp_path / "notes.txt")])
+    assert window.workspace.state.pictures == before
+    assert "notes.txt is a text file" in window.messages.text.text()
+    found = offered(["a.pth", "b.pth", "c.jpg", "t.csv", "s.calm.json"])
+    assert (found.checkpoints, found.pictures, found.tables) == (("a.pth", "b.pth"), ("c.jpg",), ("t.csv",))
+    assert found.refused == ("b.pth isn't opened: one checkpoint at a time",)
+    web = QMimeData()
+    web.setUrls([QUrl("https://example.org/a.jpg")])
+    assert "is an address" in from_mime(web).refused[0]
+
+
+def test_a_pasted_picture_comes_beside_those_that_are_open(
+    window: MainWindow, settle: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(offered_files.platformdirs, "user_data_dir", lambda *_, **__: str(tmp_path))
+    image = QImage(60, 40, QImage.Format.Format_RGB32)
+    image.fill(QColor("#c06020"))
+    QGuiApplication.clipboard().setImage(image)
+    before = window.workspace.state.pictures
+    window.files.paste()
+    window.files.paste()
+    settle()  # type: ignore[operator]
+    after = window.workspace.state.pictures
+    assert after[: len(before)] == before and len(after) == len(before) + 2
+    assert window.hub.scene.explanation.picture.shape == (40, 60, 3)
+    QGuiApplication.clipboard().setText("words")
+    window.files.paste()
+    assert "no picture on the clipboard" in window.messages.text.text()
+
+
+def test_a_packed_session_opens_elsewhere(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    pictures = [own / "a.jpg", own / "sub" / "a.jpg"]
+    pictures[1].parent.mkdir()
+    for picture, sample in zip(pictures, sample_pictures(), strict=False):
+        shutil.copy(sample, picture)
+    window.workspace.open_pictures(pictures)
+    settle()  # type: ignore[operator]
+    window.workspace.add_region("box", ((1.0, 2.0), (30.0, 40.0)))
+    table = own / "truth.csv"
+    table.write_text("file,class_index\na.jpg,3\n", "utf-8")
+    window.workspace.load_truth(table)
+    words = pack_session(tmp_path / "s.zip", window.workspace)
+    assert "2 pictures" in words
+    shutil.rmtree(own)
+    with zipfile.ZipFile(tmp_path / "s.zip") as packed:
+        packed.extractall(tmp_path / "there")
+    text = (tmp_path / "there" / "session.calm.json").read_text("utf-8")
+    assert str(tmp_path) not in text and json.loads(text)["pictures"] == ["pictures/a.jpg", "pictures/a-2.jpg"]
+    saved = load_session(tmp_path / "there" / "session.calm.json")
+    assert not saved.missing and len(saved.state.regions) == 1
+    assert saved.state.truth_table == str(tmp_path / "there" / "truth.csv")
+    assert "SHA-256" in (tmp_path / "there" / "CHECKPOINTS.txt").read_text("utf-8")
+
+
+def test_settings_say_and_change_what_is_kept_on_disk(window: MainWindow, tmp_path: Path) -> None:
+    files = ExplanationFiles(tmp_path)
+    disk = window.workspace.compute.disk
+    disk.files = files
+    try:
+        explanation = window.hub.scene.explanation
+        files.keep("k" * 64, explanation.f, explanation.a[None])
+        settings = Settings(None)
+        dialog = SettingsDialog(window.hub, settings, window)
+        assert dialog.held.text() == f"{files.size() / 1e6:.0f} MB used" != "0 MB used"
+        dialog.clear.click()
+        assert dialog.held.text() == "0 MB used" and files.get("k" * 64) is None
+        dialog.cache.setValue(0)
+        assert settings.number("cache megabytes", 1000) == 0 and disk.files.most_bytes == 0
+        disk.files.keep("k" * 64, explanation.f, None)
+        assert disk.files.size() == 0
+        dialog.deleteLater()
+    finally:
+        disk.files = None
+
+
+def test_guide_and_glossary_are_shown_with_their_pictures(window: MainWindow) -> None:
+    dialog = GuideDialog(window)
+    for name in PAGES:
+        dialog.show_page(name)
+        assert len(dialog.text.toPlainText()) > 1000
+    pictures = [line.split("](")[1].split(")")[0] for line in _lines("guide") if line.startswith("![")]
+    assert pictures
+    for picture in pictures:
+        image = dialog.text.loadResource(QTextDocument.ResourceType.ImageResource.value, QUrl(picture))
+        assert not image.isNull(), picture
+    dialog._follow(QUrl("glossary.md"))
+    assert dialog.windowTitle() == "Glossary"
+    dialog.deleteLater()
+
+
+def _lines(name: str) -> list[str]:
+    return (pages_folder() / f"{name}.md").read_text("utf-8").splitlines()
+
+
+def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(window: MainWindow, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    dialog = ExportDialog(window.hub, settings, window)
+    dialog.open()
+    dialog.width_value.setValue(63.5)
+    dialog.boxes["titles"].setChecked(False)
+    assert dialog.save(str(tmp_path / "fig.png"))
+    assert dialog.isVisible() and "fig.png" in dialog.message.text() and "Open folder" in dialog.message.text()
+    assert window.messages.text.text() == "fig.png is written." and not window.messages.folder.isHidden()
+    dialog.close()
+    again = ExportDialog(window.hub, Settings(tmp_path / "settings.json"), window)
+    assert again.width_value.value() == 63.5 and not again.boxes["titles"].isChecked()
+    again.deleteLater()
+    dialog.deleteLater()
+    broken = Settings(None)
+    broken.set("export figure", {"width": "wide", "boxes": 3})
+    ExportDialog(window.hub, broken, window).deleteLater()
+    window.hub.complained.emit("something failed")
+    assert window.messages.folder.isHidden()
+
+
+def test_saves_say_so_and_begin_in_the_folder_of_the_last_with_a_name_that_tells_what_it_is(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    starts = []
+
+    def ask(_parent: object, _title: str, start: str, *_: object, **__: object) -> tuple[str, str]:
+        starts.append(start)
+        return str(tmp_path / "numbers.npz"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    window.files.export_numbers()
+    assert window.messages.text.text() == "numbers.npz is written."
+    (tmp_path / "numbers.npz").unlink()
+    window.files.export_numbers()
+    assert Path(starts[0]).name == f"{sample_pictures()[0].stem}.attribution.npz"
+    assert Path(starts[1]).parent == tmp_path
+
+
+def test_questions_that_were_asked_can_be_asked_again(window: MainWindow, settle: object, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.json")
+    recent = RecentQuestions(window.hub, settings)
+    workspace = window.workspace
+    workspace.set_target(Expression.of("n02084071"))
+    workspace.change_pane(workspace.state.active, shows=READINGS["conditional"])
+    recent.keep()
+    recent.keep()
+    assert len(recent.kept) == 1
+    workspace.set_target(Expression.of("@predicted"))
+    workspace.change_pane(workspace.state.active, shows=READINGS["attribution"])
+    again = RecentQuestions(window.hub, Settings(tmp_path / "settings.json"))
+    menu = QMenu()
+    again.fill(menu)
+    assert "dog" in menu.actions()[0].text()
+    menu.actions()[0].trigger()
+    assert workspace.state.selection.target.terms[0].key == "n02084071"
+    assert workspace.state.panes[workspace.state.active].shows is READINGS["conditional"]
+    settings.set("recent questions", ["x", {"A": 3}, {"words": "w", "A": [["*", "k"]], "B": [], "reading": "cam"}])
+    assert recent.kept == []
+
+
+def test_what_am_i_looking_at_frames_and_explains_each_part_once(window: MainWindow) -> None:
+    dialog = TourDialog(window)
+    dialog.show()
+    titles = []
+    for _ in STOPS:
+        titles.append(dialog.title.text())
+        assert len(dialog.text.text()) > 60
+        assert not dialog.framed.isEmpty() and window.rect().contains(dialog.framed)
+        dialog.on.click()
+    assert titles == [stop.title for stop in STOPS] and not dialog.isVisible()
+    dialog.deleteLater()
