@@ -50,17 +50,16 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
     tensor = prepare(picture, model.info.input, model.grid)[0].to(model.device)
     network = model.network
     assert isinstance(network, HeadNetwork)
-    backbone, head = network.backbone, network.head
 
     class Logits(torch.nn.Module):
         """Class scores of the same network, as the other libraries want them."""
 
         def __init__(self) -> None:
             super().__init__()
-            self.backbone, self.head = backbone, head
+            self.network = network
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            scores: torch.Tensor = self.head(self.backbone(x))[0].mean(dim=(2, 3))
+            scores: torch.Tensor = self.network(x)[0].mean(dim=(2, 3))
             return scores
 
     classifier = Logits().eval()

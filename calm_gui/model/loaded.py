@@ -1,5 +1,7 @@
 """A checkpoint in memory, ready to explain pictures."""
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, overload
@@ -102,6 +104,14 @@ class LoadedModel:
             f"<LoadedModel {self.name or 'unnamed'}: {kind} on {self.info.backbone}, {len(self.classes)} classes, "
             f"{rows}x{columns} cells, {self.device}>"
         )
+
+    @property
+    def identity(self) -> str:
+        """What results are kept by: the file's hash, and that of what was answered where the file doesn't say."""
+        if not self.answers:
+            return self.sha256
+        answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
+        return f"{self.sha256}+{answers[:16]}"
 
     def _find_grid(self) -> tuple[int, int]:
         """The native grid; from the stride where that tells it, else from a forward pass."""

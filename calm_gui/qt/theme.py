@@ -131,7 +131,8 @@ QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url({icons}/chevron-s
 QPushButton {{ background: {field}; border: 1px solid {border}; border-radius: 5px; padding: 4px 12px; }}
 QPushButton:hover {{ background: {hover}; }}
 QPushButton:focus {{ border-color: {accent}; }}
-QPushButton:default {{ background: {accent}; color: {accent_text}; border-color: {accent}; }}
+QPushButton#primary {{ background: {fill}; color: #ffffff; border-color: {fill}; }}
+QPushButton:default {{ background: {fill}; color: #ffffff; border-color: {fill}; }}
 QPushButton:disabled {{ color: {muted}; background: {window}; }}
 QTabWidget::pane {{ border: none; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}

@@ -7,7 +7,7 @@ import csv
 import io
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -186,6 +186,7 @@ def run_batch(
     batch_size: int | None = None,
     label: str = "",
     taken: set[str] | None = None,
+    seen: Callable[[str, AnyExplanation], object] | None = None,
 ) -> Iterator[PictureResult]:
     """Explain pictures one after another and write what the plan asks for.
 
@@ -211,6 +212,8 @@ def run_batch(
         What the checkpoint is called in the summary; by default its file's name.
     taken : set of str, optional
         Case-folded names of files that are never replaced, to which those of this batch are added.
+    seen : callable, optional
+        Gets the path and the explanation of each picture before its result comes.
 
     Yields
     ------
@@ -248,6 +251,8 @@ def run_batch(
             result = log.done.get(path)
             if result is None:
                 assert found is not None
+                if seen is not None and not isinstance(found, CalmError):
+                    seen(path, found)
                 result = maker.result(path, names[path], found)
                 log.finish(result)
             yield result

@@ -267,7 +267,7 @@ class Compute:
         from calm_gui.model.picture import load_picture
 
         picture, checkpoint = pair
-        model = self._model_for(checkpoint, job.progress if urgency == _NOW else lambda _: None)
+        model = self.model_for(checkpoint, job.progress if urgency == _NOW else lambda _: None)
         job.check()
         if urgency == _NOW:
             job.progress(f"explaining {Path(picture).name}")
@@ -348,7 +348,7 @@ class Compute:
             Job("import", lambda _: import_module("scipy.ndimage"), lambda _: None, lambda _: None, urgency=_WHEN_IDLE)
         )
 
-    def _model_for(self, key: str, progress: Callable[[str], None]) -> "LoadedModel":
+    def model_for(self, key: str, progress: Callable[[str], None]) -> "LoadedModel":
         """A checkpoint's model, on the worker: loaded once, though jobs that wait already want it too."""
         if model := self.models.get(key):
             return model
@@ -384,7 +384,6 @@ class Compute:
 
     def _submit_method(self, request: MethodRequest) -> None:
         picture, checkpoint, method, target = request
-        model = self.models[checkpoint]
         explanation = self._cache.get((picture, checkpoint))
 
         def work(job: Job) -> Map:
@@ -396,6 +395,7 @@ class Compute:
                 passes += 1
                 job.progress(f"{method.title}: pass {passes}")
 
+            model = self.model_for(checkpoint, job.progress)
             return method.map(model, picture, target, tick, explanation)
 
         def done(result: "Map | Exception") -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
+from calm_gui.former_demo import REPLACED
 from calm_gui.model.files import read_bounded, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.expression import Expression, Term
@@ -38,6 +39,7 @@ FORMAT = 2
 
 _MAX_BYTES = 20_000_000
 _BUNDLED = "bundled:"
+_DEMO = f"{_BUNDLED}demo"
 T = TypeVar("T")
 
 
@@ -55,12 +57,15 @@ class SavedSession:
         What the panes said when the session was saved, a line each.
     sentence : str
         What the ledger said.
+    note : str
+        What else its user must know, in one sentence; empty if nothing.
     """
 
     state: State
     missing: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     sentence: str = ""
+    note: str = ""
 
 
 def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), sentence: str = "") -> None:
@@ -158,7 +163,9 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
         truth_table=_table(data.get("truth_table"), base),
     )
     missing = tuple(name for name, found in named.items() if not found)
-    return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")))
+    used = {str(data["checkpoint"]), *(str(pane.get("checkpoint")) for pane in data["panes"])}
+    note = f"The session's numbers differ from then: {REPLACED}" if data["calm_session"] == 1 and _DEMO in used else ""
+    return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")), note)
 
 
 def _relative(path: str, base: Path) -> str:

@@ -17,6 +17,7 @@ from calm_gui.core.readings.cam import UNITS
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import ThresholdKind, threshold_cells
 from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError, why_unreadable
+from calm_gui.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.methods import METHODS
 from calm_gui.model.files import sha256_of
 from calm_gui.render.description import read_description
@@ -120,6 +121,8 @@ class _Maker:
             fallback = str(checkpoint["name"]).removesuffix(".safetensors")
             place = self._checkpoint or (recorded if _is_there(Path(recorded)) else fallback)
             model = self._load(place)
+            if model.sha256 != sha256 and sha256 == FORMER_DEMO:
+                raise CheckpointError(f"the export can't be made again with {model.name}: {REPLACED} (--checkpoint)")
             if model.sha256 != sha256:
                 raise CheckpointError(
                     f"{model.name} isn't the checkpoint {checkpoint['name']} that made the export (its content "

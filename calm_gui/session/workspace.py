@@ -228,6 +228,8 @@ class Workspace(Choosing, Arranging, Marking):
             self.complain(str(error))
             return None
         checkpoint = saved.state.selection.checkpoint
+        if saved.note:
+            self.complain(saved.note)
         if saved.missing:
             names = ", ".join(Path(name).name for name in saved.missing[:3])
             many = f"{counted(len(saved.missing), 'picture')} of the session"

@@ -35,18 +35,18 @@ def parts(window: MainWindow) -> dict[str, QWidget]:
         "question": window.question,
         "ladder": window.panel("ladder"),
         "ledger": window.ledger,
-        "view": window.panel("view"),
+        "scales": window.scales,
         "attribution": window.panes.panes[0],
         "counterfactual": window.panes.panes[1],
     }
 
 
 def draw(folder: Path) -> None:
-    """Save ten parts as PNG."""
+    """Save eleven parts as PNG."""
     make_application()
     apply_theme(LIGHT)
     window = build_window("demo", "cpu", Settings(None))
-    window.resize(1200, 760)
+    window.resize(1280, 800)
     window.show()
     window.workspace.open_pictures(sample_pictures()[:1])
     settle(window)
@@ -58,6 +58,9 @@ def draw(folder: Path) -> None:
     settle(window)
     for name, widget in parts(window).items():
         widget.grab().save(str(folder / f"{name}.png"))
+    window.docks.open("view")
+    settle(window)
+    window.panel("view").grab().save(str(folder / "view.png"))
     workspace.set_panes([Pane.of("winner"), Pane.of("saliency")])
     workspace.update_view(depth=9, spacing="log", threshold=Threshold())
     settle(window)

@@ -1,4 +1,4 @@
-"""Ten parts of the window, pixel by pixel, at scale 1 and 2.
+"""Eleven parts of the window, pixel by pixel, at scale 1 and 2.
 
 The pictures beside this file are drawn by ``python tests/snapshots/draw.py tests/snapshots/scale-1`` and, with
 ``QT_SCALE_FACTOR=2``, ``scale-2``. Letters differ by a shade between versions of FreeType, so a part may differ by
@@ -27,10 +27,10 @@ def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder, HERE / f"scale-{request.param}"
 
 
-def test_ten_parts_look_as_they_did(drawn: tuple[Path, Path]) -> None:
+def test_eleven_parts_look_as_they_did(drawn: tuple[Path, Path]) -> None:
     folder, expected = drawn
     names = sorted(path.name for path in expected.glob("*.png"))
-    assert len(names) == 10 and names == sorted(path.name for path in folder.glob("*.png"))
+    assert len(names) == 11 and names == sorted(path.name for path in folder.glob("*.png"))
     faults = []
     for name in names:
         now, then = (np.asarray(Image.open(place / name).convert("RGB"), dtype=int) for place in (folder, expected))

@@ -17,6 +17,7 @@ from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import load_checkpoint
 from calm_gui.cli import main
+from calm_gui.former_demo import FORMER_DEMO
 from calm_gui.render.figure import map_figure
 
 SMALL = ["--width", "30", "--dpi", "60", "--quiet"]
@@ -196,6 +197,12 @@ def test_from_refuses_what_has_changed(checkpoint, tmp_path, capsys):
     other = write_tiny_checkpoint(tmp_path / "other.safetensors", size=128)
     assert main([*command, "--checkpoint", str(other)]) == 2
     assert "isn't the checkpoint" in capsys.readouterr().err
+    said = description.read_text("utf-8")
+    made_by = json.loads(said)["checkpoint"]["sha256"]
+    description.write_text(said.replace(made_by, FORMER_DEMO), "utf-8")
+    assert main([*command, "--checkpoint", str(other)]) == 2
+    assert "made with the demo of calm-gui 0.1" in capsys.readouterr().err
+    description.write_text(said, "utf-8")
     Image.new("RGB", (20, 20)).save(picture)
     assert main(command) == 2
     assert "content has changed" in capsys.readouterr().err

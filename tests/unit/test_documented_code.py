@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import calm_gui
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -71,3 +73,22 @@ def test_the_readmes_commands_run(tmp_path):
         line = command.replace("calm-explain", f'"{Path(sys.executable).with_name("calm-explain")}"', 1)
         done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs/api").glob("*.md")))
+def test_examples_of_the_librarys_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/api" / page).read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert examples or page == "errors.md"
+    names: dict = {}
+    for source in examples:
+        run(source, names)
+
+
+def test_every_public_name_stands_on_a_page_of_the_site():
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
+    for name in calm_gui.__all__:
+        if name != "__version__":
+            assert f".{name}\n" in pages or name == "CalmError", name

@@ -248,6 +248,7 @@ def test_insertion_and_deletion_agree_with_quantus(quantus, monkeypatch):
 
     network = Network().eval()
     picture = generator.random((1, 8, 8)).astype(np.float32)
+    picture[0, 0, 0] = 0  # Quantus's black is the smallest value that there is
     values = generator.permutation(64).reshape(8, 8).astype(np.float32)
 
     def flipped(order: np.ndarray) -> np.ndarray:
@@ -273,14 +274,26 @@ def test_insertion_and_deletion_agree_with_quantus(quantus, monkeypatch):
 
 
 def test_quantus_measures_by_hand(quantus):
-    even = seen(np.full((4, 4), 1 / 16), brightness, remap=lambda picture: np.full((4, 4), 2 / 16, np.float32))
-    assert score("infidelity", even) == pytest.approx(0, abs=1e-12)
-    nothing = replace(even, native=0 * even.native, enlarged=0 * even.enlarged)
-    assert score("infidelity", nothing) == pytest.approx(sum(k * k for k in range(1, 17)) / 16**3)
-    assert score("max_sensitivity", even) == pytest.approx(1)  # twice as large
-    assert score("max_sensitivity", replace(even, remap=lambda _: even.native)) == 0
-    assert score("road", even) == pytest.approx(1, abs=0.01)  # around white there is white
-    assert score("road", even) == score("road", even)
+    weights = COUNTING / COUNTING.sum()
+
+    def weighed(pictures: np.ndarray) -> np.ndarray:
+        return (pictures.mean(1) * weights).sum((1, 2)).astype(np.float64)
+
+    picture = np.ones((3, 4, 4), np.float32)
+    picture[:, 0, 0] = 0  # of no weight; Quantus's black is the smallest value that there is
+    right = replace(seen(weights, weighed, remap=lambda _: 2 * weights), picture=picture)
+    assert score("infidelity", right) == pytest.approx(0, abs=1e-12)
+    # Half the map misses half of what the first k pixels, gone black one after another, cost.
+    gone = COUNTING.cumsum() / COUNTING.sum()
+    half = replace(right, native=weights / 2, enlarged=weights / 2)
+    assert score("infidelity", half) == pytest.approx((gone**2 / 4).mean(), rel=1e-5)
+    assert score("max_sensitivity", right) == pytest.approx(1, rel=1e-5)  # twice as large
+    assert score("max_sensitivity", replace(right, remap=lambda _: weights)) == 0
+    white = seen(weights, brightness)
+    assert score("road", white) == pytest.approx(1, abs=0.01)  # around white there is white
+    assert score("road", white) == score("road", white)
+    for key in ("infidelity", "max_sensitivity"):  # Quantus refuses maps without variation
+        assert math.isnan(score(key, seen(np.ones((4, 4)), weighed, remap=lambda _: weights)))
 
 
 def test_without_quantus_a_sentence(monkeypatch):
@@ -319,7 +332,7 @@ def test_a_measure_from_outside_goes_through_command_table_plot_and_report(folde
     assert "share of the map in the left half" in content["conventions"]
     assert "Left half" in out.with_suffix(".md").read_text()
     assert "Left half" in out.with_suffix(".svg").read_text()
-    rows = list(csv.DictReader(out.with_suffix(".csv").open()))
+    rows = list(csv.DictReader(out.with_suffix(".csv").read_text().splitlines()))
     shares = [float(row["left_half"]) for row in rows if row["map"] == "attribution"]
     assert np.mean(shares) == pytest.approx(found["value"])
     assert main(["report", checkpoint, *more, "--out", str(tmp_path / "report"), "--slow", "1", "--most", "2"]) == 0

@@ -28,6 +28,9 @@ ADDED = {"data.validation": "", "run.select": "accuracy"}
 """Settings that 0.1.0 didn't have, with what they are in every old recipe: a split of their own to choose the best
 checkpoint on, where 0.1.0 chose it on the test split."""
 
+ADDED_TO_CALM = {"context": "none", "saliency_power": 1.0}
+"""Likewise settings of CALM, at values that change nothing."""
+
 CHANGED: dict[str, dict[str, tuple[object, object, str]]] = {}
 """Values of an old recipe that aren't what 0.1.0 said, as (then, now, why), by recipe and setting. None is."""
 
@@ -59,7 +62,8 @@ def test_recipes_of_0_1_say_what_they_said(name):
         elif (shown := now.pop(present)) != value:
             differ[key] = value, shown
     assert differ == {key: (then, to) for key, (then, to, _) in CHANGED.get(name, {}).items()}
-    assert now == ADDED
+    own = {} if objective == "cam" else {f"methods.{objective}.{name}": value for name, value in ADDED_TO_CALM.items()}
+    assert now == ADDED | own
 
 
 def has_no_effect(key: str, values: dict[str, object], objective: str) -> bool:
@@ -247,10 +251,20 @@ def test_a_recipe_file_of_0_1_goes_on_working(tmp_path):
     assert (config.model.backbone, config.optimizer.batch) == ("vgg16", 16)
 
 
-@pytest.mark.parametrize("setting", ["optimizer.batch=-3", "model.output_stride=7", "optimizer.learning_rate=-1"])
-def test_settings_are_refused_before_any_picture_is_opened(setting, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("recipe", "setting"),
+    [
+        ("cub", "optimizer.batch=-3"),
+        ("cub", "model.output_stride=7"),
+        ("cub", "optimizer.learning_rate=-1"),
+        ("cub+cam", "methods.calm-em.e_step=ema"),
+        ("cub-crops+lite0+has", "data.augment=false"),
+        ("cub-crops+lite0+calm-em+cutmix", "data.augment=false"),
+    ],
+)
+def test_settings_are_refused_before_any_picture_is_opened(recipe, setting, tmp_path, capsys):
     nowhere = str(tmp_path / "nowhere")
-    arguments = ["train", "--recipe", "cub", "--data", nowhere, "--out", str(tmp_path / "run"), "--set", setting]
+    arguments = ["train", "--recipe", recipe, "--data", nowhere, "--out", str(tmp_path / "run"), "--set", setting]
     assert main(arguments) == 1
     refused = capsys.readouterr().err
     assert refused.startswith("calm-train: ")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import calm_resources
+from calm_gui.api import bundled_checkpoints
 from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
 from calm_gui.core.geometry import Box
 from calm_gui.core.hierarchy import Hierarchy
@@ -239,6 +240,20 @@ def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
     saved = load_session(tmp_path / "s.calm.json")
     assert saved.state == state
     assert (saved.missing, saved.shown, saved.sentence) == ((), ("Attribution · sum 0.5",), "The model gives 0.5.")
+
+
+def test_a_session_of_the_former_demo_says_so_in_one_sentence(tmp_path: Path) -> None:
+    state = rich_state(tmp_path)
+    path = tmp_path / "s.calm.json"
+    demo = str(bundled_checkpoints()["demo"].absolute())
+    save_session(path, state._replace(selection=state.selection._replace(checkpoint=demo)))
+    assert load_session(path).note == ""
+    data = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**data, "calm_session": 1}), "utf-8")
+    assert "made with the demo of calm-gui 0.1" in load_session(path).note
+    assert load_session(path).note.count(". ") == 0
+    path.write_text(json.dumps({**data, "calm_session": 1, "checkpoint": "bundled:demo-cam"}), "utf-8")
+    assert load_session(path).note == ""
 
 
 def test_a_moved_folder_still_opens(tmp_path: Path) -> None:

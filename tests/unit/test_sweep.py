@@ -7,7 +7,7 @@ import pytest
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.api import load_checkpoint
-from calm_gui.errors import DataError
+from calm_gui.errors import DataError, ReadingError
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
@@ -112,14 +112,14 @@ def test_an_error_in_a_thread_comes_out(folder, monkeypatch):
 def test_every_reading_and_method_is_measured(folder, tmp_path, capsys):
     names = [part for name in map_names() for part in ("--method", name)]
     for name in ("wsol", "removal"):
-        assert main(command(folder, tmp_path / "m.json", name, "--select", "1", *names, "--json")) == 0
+        assert main(command(folder, tmp_path / f"{name}.json", name, "--select", "1", *names, "--json")) == 0
         content = json.loads(capsys.readouterr().out)
-        assert content == json.loads((tmp_path / "m.json").read_text())
+        assert content == json.loads((tmp_path / f"{name}.json").read_text())
         calm, cam = (set(result["maps"]) for result in content["results"].values())
         assert calm | cam == set(map_names())
         assert "grad_cam" in calm & cam and "conditional" not in cam
-        assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(DataError, match="there is no map 'magic'"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ReadingError, match="'magic'"):
         Plan("wsol", folder, maps=("magic",))
     with pytest.raises(DataError, match="has no map saliency"):
         maps_of(load_model(folder / "cam.safetensors", "cpu"), ["saliency"])

@@ -21,10 +21,10 @@ from calm_gui.model.imagenet import imagenet_classes
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.boxes import BoxedPicture, read_boxes_csv
 from calm_training.datasets.split import split_by_hash
-from calm_training.localize import box_accuracy
+from calm_training.evaluate.paper import WSOL
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.loop import train
 from calm_training.recipes import load_config
-from calm_training.tables import PAPER_WSOL
 
 __all__ = ["PAPER", "ROWS", "cells", "pictures_for", "run_cells", "table_of_cells", "training_folder"]
 
@@ -49,17 +49,17 @@ ROWS = (
 """Methods as recipes name them."""
 
 PAPER: dict[str, float] = {
-    "cam": PAPER_WSOL["cam"][0],
+    "cam": WSOL["cam"][0],
     "has": 62.6,
     "acol": 61.1,
     "spg": 62.2,
     "adl": 61.6,
     "cutmix": 62.2,
-    "calm-ml": PAPER_WSOL["attribution calm-ml"][0],
-    "calm-em": PAPER_WSOL["attribution calm-em"][0],
+    "calm-ml": WSOL["attribution calm-ml"][0],
+    "calm-em": WSOL["attribution calm-em"][0],
 }
-"""MaxBoxAccV2 on ImageNet, mean of three backbones, percent (the paper's Tables 2 and 5). Its InCA is another method than our
-reading of it."""
+"""MaxBoxAccV2 on ImageNet, mean of three backbones, percent (the paper's Tables 2 and 5). Its InCA is another method
+than our reading of it."""
 
 SEEDS = (0, 1, 2)
 
@@ -148,9 +148,9 @@ def run_cells(
         own = "cam" if model.info.is_cam else "attribution"
         result = box_accuracy(model, pictures_for(model, data / "imagenet-val-boxes"), maps=[own])
         done[name] = {
-            "top-1": result["top-1"],
-            "MaxBoxAccV2": result["maps"][own]["MaxBoxAccV2"],
-            "pictures": result["images"],
+            "top-1": result.top_one,
+            "MaxBoxAccV2": result.maps[own].max_box_acc_v2,
+            "pictures": result.images,
             "seconds": round(seconds, 1),
             "sha256": model.sha256,
         }

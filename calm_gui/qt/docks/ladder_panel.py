@@ -281,6 +281,7 @@ class _Heading(QWidget):
     def __init__(self, rows: LadderRows) -> None:
         super().__init__()
         self._rows = rows
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setToolTip(
             "p: probability of the group. Spread: the smallest part of the picture that holds 90 % of its map"
         )

@@ -37,8 +37,10 @@ class _Words(QWidget):
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         area = self.rect().adjusted(10, 0, -8, 0)
         painter.setPen(QColor(theme.muted if self.passed else theme.bad))
-        painter.drawText(area, middle | int(Qt.AlignmentFlag.AlignRight), self.check)
-        room = painter.fontMetrics().horizontalAdvance(self.check) + 16 if self.check else 0
+        whole = painter.fontMetrics().horizontalAdvance(self.check) <= area.width() / 2
+        check = self.check if whole else self.check[:1]  # the mark alone still tells
+        painter.drawText(area, middle | int(Qt.AlignmentFlag.AlignRight), check)
+        room = painter.fontMetrics().horizontalAdvance(check) + 16 if check else 0
         area.setRight(area.right() - room)
         painter.setPen(QColor(theme.text))
         shown = painter.fontMetrics().elidedText(self.sentence, Qt.TextElideMode.ElideRight, area.width())

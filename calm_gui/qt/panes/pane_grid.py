@@ -181,6 +181,7 @@ class PaneGrid(QWidget):
         for index in range(6):
             self._grid.setColumnStretch(index, int(index < columns))
             self._grid.setRowStretch(index, int(index < -(-len(shown) // columns)))
+        self.resized.emit()
 
     def resizeEvent(self, event: object) -> None:
         self._arrange()

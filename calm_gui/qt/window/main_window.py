@@ -14,12 +14,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMainWindow, QToolButton, QVBoxLayout, QWidget
 
+from calm_gui.api import sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.model.answers import AnswersNeeded
 from calm_gui.qt.file_actions import FileActions
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import application_icon, icon
 from calm_gui.qt.message_bar import MessageBar
+from calm_gui.qt.panes.empty_page import EmptyPage
 from calm_gui.qt.panes.ledger_bar import LedgerBar
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.panes.scale_column import ScaleColumn
@@ -71,6 +73,7 @@ class MainWindow(QMainWindow):
         self.panes = PaneGrid(hub)
         self.scales = ScaleColumn(hub)
         self.ledger = LedgerBar(hub)
+        self.empty = EmptyPage()
         self.messages = MessageBar()
         self.menu_row = MenuRow()
         self.docks = DockPlaces(self, hub, settings)
@@ -78,6 +81,7 @@ class MainWindow(QMainWindow):
         self.status = StatusStrip(hub, self.docks)
         self._lay_out()
         self._opened: tuple[object, ...] = ()
+        self._alone = False
         self.pane_actions = PaneActions(self)
         self.dialogs = Dialogs(self, settings)
         self.actions_by_name = add_menus(self, self.menu_row.menus, window_commands(self))
@@ -104,12 +108,14 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.messages)
-        beside = QHBoxLayout()
+        self.middle = QWidget()
+        beside = QHBoxLayout(self.middle)
         beside.setContentsMargins(0, 0, 0, 0)
         beside.setSpacing(0)
         beside.addWidget(self.panes, 1)
         beside.addWidget(self.scales)
-        column.addLayout(beside, 1)
+        column.addWidget(self.middle, 1)
+        column.addWidget(self.empty, 1)
         column.addWidget(self.ledger)
         self.setCentralWidget(middle)
         left, right = self.stripes
@@ -133,6 +139,10 @@ class MainWindow(QMainWindow):
             lambda reading: self.workspace.change_pane(self.workspace.state.active, shows=reading)
         )
         self.docks.changed.connect(self._follow_docks)
+        self.empty.pictures_wanted.connect(self.files.open_pictures)
+        self.empty.folder_wanted.connect(self.files.open_folder)
+        self.empty.samples_wanted.connect(lambda: self.workspace.open_pictures(sample_pictures()))
+        self.empty.checkpoint_wanted.connect(self.files.open_checkpoint)
         self._settled = QTimer(self)  # once all parts have their sizes
         self._settled.setSingleShot(True)
         self._settled.timeout.connect(lambda: self.status.zoom.setText(self.pane_actions.zoom_text()))
@@ -189,6 +199,10 @@ class MainWindow(QMainWindow):
         self.status.device.setText(" · ".join(parts))
         self.status.device.setToolTip("Checkpoint, device, and the time of the last forward pass")
         self.menu_row.show_scene(scene)
+        self.empty.name_checkpoint(checkpoint, len(scene.classes))
+        self.empty.setVisible(picture is None)
+        self.middle.setVisible(picture is not None)
+        self.ledger.setVisible(picture is not None and not self._alone)
         for button in (*self.status.buttons, *self.stripes[0].buttons, *self.stripes[1].buttons):
             button.show_count(self.docks.frames[button.key].dock.count(scene))
         self._enable(
@@ -248,6 +262,7 @@ class MainWindow(QMainWindow):
 
     def set_pictures_alone(self, on: bool) -> None:
         """Show the panes and the scale and nothing else, or all again."""
+        self._alone = on
         for widget in (self._top, self.statusBar(), self.ledger, *self.stripes):
             widget.setVisible(not on)
         self.docks.pictures_alone(on)

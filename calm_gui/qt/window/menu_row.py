@@ -45,6 +45,9 @@ class MenuRow(QWidget):
         self._row.addWidget(self.menus)
         self._row.addStretch(1)
         self.tools: list[QToolButton] = []
+        self._always: list[QToolButton] = []
+        self._lesser: list[QWidget] = []
+        self._lines: list[QWidget] = []
         self.fit_text()
 
     def add_tools(self, actions: dict[str, QAction]) -> None:
@@ -60,6 +63,8 @@ class MenuRow(QWidget):
                 self._add(actions[name.lstrip("!")], with_text=name.startswith("!"))
             else:
                 self._line()
+        self._always = [self.tools[0], self.tools[1], self.tools[-1]]
+        self._lesser = [*self.tools[2:-1], *self._lines]
 
     def _add(self, action: QAction, with_text: bool = False) -> None:
         button = QToolButton()
@@ -76,9 +81,10 @@ class MenuRow(QWidget):
         line = QFrame()
         line.setObjectName("line")
         line.setFixedSize(1, 16)
-        self._row.addSpacing(4)
+        self._lines.append(line)
+        self._row.addSpacing(3)
         self._row.addWidget(line)
-        self._row.addSpacing(4)
+        self._row.addSpacing(3)
 
     def fit_text(self) -> None:
         """Take the height that the letters ask for."""
@@ -93,7 +99,12 @@ class MenuRow(QWidget):
         self.place.setText(f"{state.current + 1} of {len(state.pictures)}" if state.picture else "")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what the menus need the room of: the picture's name first, then the tools, which menus have too."""
         super().resizeEvent(event)
         named = self.width() >= scaled(self, _DROPS_NAME_BELOW)
         self.name.setVisible(named)
         self.place.setVisible(named)
+        room = self.width() - self.menus.sizeHint().width() - 24
+        kept = sum(tool.sizeHint().width() + 2 for tool in self._always)
+        for part in self._lesser:
+            part.setVisible(room >= kept + sum(each.sizeHint().width() + 6 for each in self._lesser))

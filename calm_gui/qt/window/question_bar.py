@@ -84,15 +84,16 @@ class QuestionBar(QWidget):
             return
         self._told = (shows, type(explanation), scene.hierarchy)
         refusals = {key: reading.refusal(explanation) if explanation else "" for key, reading in READINGS.items()}
-        self._offer(refusals, shows.key if isinstance(shows, Reading) else "")
+        self._offer(refusals, shows.key if isinstance(shows, Reading) else "", explained=explanation is not None)
         self.segments.show_choice(shows.key if isinstance(shows, Reading) else None)
-        for key, button in self.buttons.items():  # a reading that was registered later stands in the menus alone
+        for key in map(str, self.buttons):  # a reading that was registered later stands in the menus alone
+            button = self.buttons[key]
             button.setEnabled(not refusals[key])
             button.setToolTip(refusals[key] or READINGS[key].meaning)
 
-    def _offer(self, refusals: dict[str, str], current: str) -> None:
+    def _offer(self, refusals: dict[str, str], current: str, explained: bool) -> None:
         """List the readings: those that can't be answered are greyed with the reason; CAM stands in CALM's place."""
-        offered = [key for key, refusal in refusals.items() if key != CAM.key or not refusal]
+        offered = [key for key, refusal in refusals.items() if key != CAM.key or (explained and not refusal)]
         with QSignalBlocker(self.combo):
             if offered != self._offered:
                 self._offered = offered

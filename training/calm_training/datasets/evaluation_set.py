@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from calm_gui.core.classes import ClassTable
+from calm_gui.core.comparison import class_named, class_positions
 from calm_gui.errors import DataError
 from calm_training.datasets.boxes import read_boxes_csv, read_boxes_cub, read_boxes_wsol
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.masks import read_masks_csv, read_masks_wsol
-from calm_training.datasets.picture_set import PictureSet, Sample
-from calm_training.datasets.same_classes import with_classes
+from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.text_table import csv_columns
 
 __all__ = [
@@ -63,11 +63,15 @@ class EvaluationSet:
     ----------
     pictures : sequence of Labelled, or CubCues
     classes : ClassTable or None
-        What their labels index; None where they index the checkpoint's classes.
+        What their labels index; None where they index the checkpoint's classes and nothing says what these are.
+    numbered : bool
+        Whether the labels index the checkpoint's classes all the same; the classes are then what the table says that
+        those are.
     """
 
     pictures: Any
     classes: ClassTable | None = None
+    numbered: bool = False
 
 
 def layout_of(data: Path, split: str) -> str:
@@ -161,16 +165,45 @@ def with_labels_of(found: EvaluationSet, classes: ClassTable, name: str) -> Any:
     DataError
         If a picture's class isn't one of them.
     """
-    if found.classes is None:
+    if found.classes is None or found.numbered:
+        _refuse_contradictions(found, classes, name)
         return found.pictures
-    samples = tuple(Sample(picture.path, picture.label) for picture in found.pictures)
-    theirs = with_classes(PictureSet(samples, found.classes), classes, name).samples
-    return [replace(picture, label=sample.label) for picture, sample in zip(found.pictures, theirs, strict=True)]
+    positions = list(class_positions(classes, found.classes))
+    for info in found.classes:
+        if positions[info.index] is None and (named := class_named(info.name, classes)):
+            positions[info.index] = named.index
+    strange = {found.classes[p.label].name for p in found.pictures if positions[p.label] is None}
+    if strange:
+        listed = ", ".join(sorted(strange)[:5])
+        raise DataError(
+            f"{len(strange)} classes of {name} aren't the checkpoint's ({listed}); it has {len(classes)} classes "
+            f"({', '.join(info.name for info in classes[:5])}, ...)"
+        )
+    return [replace(picture, label=positions[picture.label]) for picture in found.pictures]
+
+
+def _refuse_contradictions(found: EvaluationSet, classes: ClassTable, name: str) -> None:
+    """Refuse numbers that the checkpoint has no class for, or another than the one whose wnid stands beside them."""
+    if isinstance(found.pictures, CubCues):
+        return
+    used = sorted({index for picture in found.pictures for index in picture.classes})
+    if used and used[-1] >= len(classes):
+        raise DataError(f"{name} has pictures of class {used[-1]}, but the checkpoint has {len(classes)} classes")
+    theirs = found.classes or ()
+    said = [(i, theirs[i].wnid, classes[i].wnid) for i in used if i < len(theirs)]
+    other = [(i, one, two) for i, one, two in said if one and two and one != two]
+    if other:
+        i, one, two = other[0]
+        raise DataError(
+            f"{name} says that class {i} is {one}, but the checkpoint's class {i} is {two}"
+            + (f" ({len(other)} classes differ)" if len(other) > 1 else "")
+            + "; its numbers are of other classes, so give it a column class instead"
+        )
 
 
 def _labelled(found: PictureSet) -> EvaluationSet:
     pictures = _present([LabelledPicture(sample.path, sample.label) for sample in found.samples])
-    return EvaluationSet(pictures, None if found.numbered else found.classes)
+    return EvaluationSet(pictures, found.classes, found.numbered)
 
 
 def _read(layout: str, data: Path, split: str) -> PictureSet:
@@ -200,9 +233,9 @@ def _csv(reads: str, data: Path, split: str) -> EvaluationSet:
     if reads == "masks" or (reads != "boxes" and "mask" in columns):
         return EvaluationSet(read_masks_csv(table))
     if reads == "boxes" or "boxes" in columns:
-        if "class" not in columns:
-            return EvaluationSet(read_boxes_csv(table))
         found = _read("csv", data, split)
+        if "class" not in columns:
+            return EvaluationSet(read_boxes_csv(table), found.classes, numbered=True)
         labels = {info.name: info.index for info in found.classes}
         return EvaluationSet(read_boxes_csv(table, labels), found.classes)
     return _labelled(_read("csv", data, split))

@@ -70,16 +70,14 @@ def chosen_measures(names: Sequence[str], there: Iterable[Need]) -> tuple[Measur
     DataError
         If one that was asked for is unknown or needs what isn't there.
     """
-    here = {*there, "distribution", "joint", "network", "parts", "quantus"}
-    if names:
-        chosen = tuple(MEASURES[name] for name in dict.fromkeys(names))
-        for measure in chosen:
-            if lacking := set(measure.needs) - here:
-                raise DataError(
-                    f"{measure.title} needs a {', '.join(sorted(lacking))} in every picture: boxes or masks"
-                )
-        return chosen
-    return tuple(m for m in MEASURES.values() if not m.many_passes and set(m.needs) <= here)
+    has_regions = "region" in there
+    if not names:
+        return tuple(m for m in MEASURES.values() if not m.many_passes and (has_regions or "region" not in m.needs))
+    chosen = tuple(MEASURES[name] for name in dict.fromkeys(names))
+    for measure in chosen:
+        if "region" in measure.needs and not has_regions:
+            raise DataError(f"{measure.title} needs boxes or masks, and the data has none")
+    return chosen
 
 
 def _fits(measure: Measure, measured: MeasuredMap) -> bool:

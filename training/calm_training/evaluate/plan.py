@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
     from calm_training.evaluate.sweep import SweepOptions
 
-__all__ = ["Plan", "content_of", "conventions", "measure", "read_set", "versions"]
+__all__ = ["Plan", "content_of", "conventions", "digest_of", "measure", "read_set", "versions"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,6 @@ class Plan:
 
     def journal(self, path: Path, found: EvaluationSet, *, resume: bool) -> Journal:
         """The journal of this evaluation of a set."""
-        pictures = found.pictures
-        names = [str(pictures.root)] if isinstance(pictures, CubCues) else [str(p.path) for p in pictures]
         settings = {
             "command": self.command,
             "data": str(self.data.resolve()),
@@ -91,10 +89,27 @@ class Plan:
             "report": self.report,
             "maps": list(self.maps),
             **self.settings,
-            "pictures": hashlib.sha256("\n".join(names).encode()).hexdigest(),
+            "pictures": digest_of(found),
             "versions": versions(),
         }
         return Journal(path, settings, resume=resume)
+
+
+def digest_of(found: EvaluationSet) -> str:
+    """A hash of a set: its pictures' paths and sizes in bytes, their classes, boxes and masks."""
+    pictures = found.pictures
+    if isinstance(pictures, CubCues):
+        known = [str(pictures.root)]
+    else:
+        known = [
+            f"{p.path} {p.path.stat().st_size} {p.classes} {_listed(p, 'boxes')} {_listed(p, 'mask_paths')}"
+            for p in pictures
+        ]
+    return hashlib.sha256("\n".join(known).encode(errors="backslashreplace")).hexdigest()
+
+
+def _listed(picture: Any, name: str) -> list[str]:
+    return [str(item) for item in getattr(picture, name, ())]
 
 
 def read_set(plan: Plan) -> EvaluationSet:

@@ -5,8 +5,9 @@ from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
+from calm_gui.core.comparison import distinct_ends
 from calm_gui.model.files import atomic_path
 from calm_gui.render.drawing import drawing
 from calm_gui.render.lettering import font_families, printable
@@ -17,7 +18,9 @@ __all__ = ["bars", "draw", "plot_of"]
 
 def plot_of(evaluation: Evaluation, results: Results) -> Figure:
     """The figure of an evaluation's results."""
-    results = {printable(name): result for name, result in results.items()}
+    names = distinct_ends(list(results))  # a whole path leaves no room for the plot
+    names = names if len(set(names)) == len(names) else tuple(results)
+    results = {_short(printable(name)): result for name, result in zip(names, results.values(), strict=True)}
     maps = [name for result in results.values() for name in result.estimates if name]
     families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
     with drawing({"font.family": families}):
@@ -71,7 +74,11 @@ def bars(axes: Any, results: Results, figure: str, label: str = "", *, logarithm
     if logarithmic:
         axes.set_xscale("log")
         # matplotlib's own labels of decades are mathematical text, which isn't parsed here.
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        low, high = axes.get_xlim()
+        if high < 10 * low:  # within a decade, so that no tick of one may lie there
+            axes.xaxis.set_major_locator(FixedLocator([low, (low * high) ** 0.5, high]))
 
 
 def _short(text: str) -> str:

@@ -18,7 +18,7 @@ from calm_training.datasets.evaluation_set import AUTO, annotations_of
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate.evaluations import EVALUATIONS
 from calm_training.evaluate.pictures import pictures_csv
-from calm_training.evaluate.plan import Plan, content_of, measure, read_set, versions
+from calm_training.evaluate.plan import Plan, content_of, digest_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table, markdown
@@ -119,10 +119,16 @@ def run_part(
 ) -> Section:
     """Measure a part, and write ``<name>.json``, ``.csv``, ``.png`` and ``.svg`` into `out`.
 
-    With `resume` a finished part isn't measured again, and an unfinished one goes on, if its settings are the same.
+    With `resume` a finished part isn't measured again, and an unfinished one goes on, if settings, checkpoints and
+    pictures are the same.
     """
-    target = out / f"{part.name}.json"
-    settings = {"command": part.command, "versions": versions()}
+    target, found = out / f"{part.name}.json", read_set(part.plan)
+    settings = {
+        "command": part.command,
+        "versions": versions(),
+        "checkpoints": {name: load(name).identity for name in part.checkpoints},
+        "pictures": digest_of(found),
+    }
     if resume and target.exists():
         try:
             content: dict[str, Any] = json.loads(target.read_text("utf-8"))
@@ -130,7 +136,6 @@ def run_part(
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
         if content.get("settings") == settings:
             return _section(part, content)
-    found = read_set(part.plan)
     journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume)
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}

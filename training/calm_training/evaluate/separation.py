@@ -1,4 +1,4 @@
-"""Separation: two pictures squeezed side by side, each class's map against its own half."""
+"""``calm-evaluate composites``: two pictures squeezed side by side, each class's map against its own half."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -143,8 +143,8 @@ def _maps(
 class SeparationOfPairs(Evaluation):
     """Whether a map finds its class's picture beside another one."""
 
-    key = "separation"
-    title = "Separation"
+    key = "composites"
+    title = "Composites"
     summary = "share of a map in its own half of two pictures side by side"
     reads = "labels"
     takes_maps = True

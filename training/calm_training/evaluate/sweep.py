@@ -216,7 +216,7 @@ def sweep(
     """
     began = time.perf_counter()
     total, every = fresh(), []
-    known = options.journal.counts(model.sha256) if options.journal else {}
+    known = options.journal.counts(model.identity) if options.journal else {}
     left = [picture for picture in pictures if str(picture.path) not in known]
     work = Sweep(model, fresh, score, beside)
     pool = ThreadPoolExecutor(options.workers) if options.workers and overlap else None
@@ -228,7 +228,7 @@ def sweep(
                 # Through JSON either way, so that a resumed evaluation can't differ.
                 counts = next(results)
                 if options.journal:
-                    options.journal.add(model.sha256, str(picture.path), counts)
+                    options.journal.add(model.identity, str(picture.path), counts)
             every.append(counts)
             for name, state in counts.items():
                 _add(total, name, state, options.journal)

@@ -17,8 +17,9 @@ BLOCKS = 4
 class Infidelity(Measure):
     """Mean squared difference of the map's share in what is removed and the change of p(A|x).
 
-    Blocks become black one after another. The map's share is the sum of its values, which at the picture's size add up
-    to what they do on their own grid, times the mean over channels of what was taken from each pixel (0..1).
+    Blocks become black, the picture's smallest value, one after another. The map's share is the sum of its values,
+    which at the picture's size add up to what they do on their own grid, times the mean over channels of what was taken
+    from each pixel (0..1).
     """
 
     key = "infidelity"

@@ -30,11 +30,11 @@ class MaxSensitivity(Measure):
     many_passes = True
 
     def score(self, case: Case) -> float:
-        """From 0; NaN for a map that is 0 everywhere."""
+        """From 0; NaN for a map without variation."""
         library, remap = quantus(), case.remap
         if case.picture is None or remap is None:
             raise DataError("this measure needs the network")
-        if not np.any(case.native):
+        if not np.ptp(case.native) > 0:
             return float(np.nan)
         generator = np.random.default_rng(case.seed)
 

@@ -59,8 +59,15 @@ def one_score(metric: Any, case: Case, values: NDArray[np.float32], **more: Any)
         The map as the metric is to take it, at the picture's size.
     more
         Further arguments of the metric.
+
+    Returns
+    -------
+    float
+        NaN for a map without variation, which Quantus refuses.
     """
     assert case.picture is not None
+    if not np.ptp(values) > 0:
+        return float(np.nan)
     found = metric(
         model=Predictions(case).eval(),
         x_batch=case.picture[None].astype(np.float64),
