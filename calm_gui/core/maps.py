@@ -116,6 +116,10 @@ class MapKind(ABC):
     def sentence(self, telling: Telling) -> str:
         """A map in a plain sentence with its number."""
 
+    def title_in(self, explanation: AnyExplanation) -> str:
+        """The title of an explanation's map."""
+        return self.title
+
     def signed_in(self, unit: str) -> bool:
         """Whether values below zero have a meaning in one of the units that the kind has."""
         return self.signed

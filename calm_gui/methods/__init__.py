@@ -1,8 +1,11 @@
 """Attribution methods of others, one file each, on every checkpoint. All attribute log p(A|x).
 
-Importing this registers them and loads neither torch nor captum.
+Importing this registers them and loads neither torch nor captum. Those of torchcam are there if it is installed
+(``pip install calm-gui[methods]``).
 """
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from calm_gui.core.classes import ClassSet
@@ -15,6 +18,10 @@ from calm_gui.methods import smoothgrad  # isort: skip
 from calm_gui.methods import vargrad  # isort: skip
 from calm_gui.methods import grad_cam  # isort: skip
 from calm_gui.methods import occlusion  # isort: skip
+
+if find_spec("torchcam"):
+    for _name in ("layer_cam", "grad_cam_plus_plus", "score_cam", "finer_cam"):
+        import_module(f"calm_gui.methods.{_name}")
 
 __all__ = [
     "METHODS",

@@ -22,18 +22,30 @@ class Score(nn.Module):
     target : ClassSet
         A.
     tick : callable
+
+    Attributes
+    ----------
+    target : Tensor
+        Indices of A.
     """
 
     def __init__(self, network: HeadNetwork, activation: Activation | None, target: ClassSet, tick: Tick) -> None:
         super().__init__()
         self.network = network
         self._activation = activation
-        self._target = torch.from_numpy(target.indices.copy())
+        self.target = torch.from_numpy(target.indices.copy())
         self._tick = tick
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Scores of inputs (B,3,h,w)."""
+        return self.of(self.log_probabilities(inputs))
+
+    def log_probabilities(self, inputs: Tensor) -> Tensor:
+        """log p(y|x) of every class, (B,C)."""
         self._tick()
         f, a = self.network(inputs)
-        log_p = log_class_probabilities(f, a, self._activation)
-        return torch.logsumexp(log_p[:, self._target.to(f.device)], dim=1, keepdim=True)
+        return log_class_probabilities(f, a, self._activation)
+
+    def of(self, log_p: Tensor) -> Tensor:
+        """log p(A|x), (B,1), of log p(y|x)."""
+        return torch.logsumexp(log_p[:, self.target.to(log_p.device)], dim=1, keepdim=True)

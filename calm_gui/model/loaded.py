@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, ClassifierExplanation, Explanation
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.presenter import Presenter
@@ -24,6 +24,7 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
 from calm_gui.model.classifier import Classifier
 from calm_gui.model.device import choose_device
+from calm_gui.model.explained import checkpoint_source, explained
 from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
 from calm_gui.model.formats import open_foreign
@@ -97,14 +98,6 @@ class LoadedModel:
         self.supersets: SupersetTable = info.superset_table
         self.grid = self._find_grid()
 
-    def __repr__(self) -> str:
-        kind = {"cam": "CAM"}.get(self.info.method, self.info.method)
-        rows, columns = self.grid
-        return (
-            f"<LoadedModel {self.name or 'unnamed'}: {kind} on {self.info.backbone}, {len(self.classes)} classes, "
-            f"{rows}x{columns} cells, {self.device}>"
-        )
-
     @property
     def identity(self) -> str:
         """What results are kept by: the file's hash, and that of what was answered where the file doesn't say."""
@@ -112,6 +105,14 @@ class LoadedModel:
             return self.sha256
         answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
         return f"{self.sha256}+{answers[:16]}"
+
+    def __repr__(self) -> str:
+        kind = {"cam": "CAM"}.get(self.info.method, self.info.method)
+        rows, columns = self.grid
+        return (
+            f"<LoadedModel {self.name or 'unnamed'}: {kind} on {self.info.backbone}, {len(self.classes)} classes, "
+            f"{rows}x{columns} cells, {self.device}>"
+        )
 
     def _find_grid(self) -> tuple[int, int]:
         """The native grid; from the stride where that tells it, else from a forward pass."""
@@ -204,37 +205,9 @@ class LoadedModel:
     def _explanation(
         self, picture: Picture, geometry: Geometry, f: NDArray[np.float32], a: NDArray[np.float32] | None
     ) -> AnyExplanation:
-        source = {
-            "picture": {
-                "name": picture.name,
-                "path": str(picture.path) if picture.path else None,
-                "sha256": picture.sha256,
-                "notes": list(picture.notes),
-            },
-            "checkpoint": {
-                "name": self.name,
-                "path": str(self.path) if self.path else None,
-                "sha256": self.sha256,
-                "method": self.info.method,
-                "backbone": self.info.backbone,
-                **({"map": self.info.map_name} if self.info.is_cam and self.info.map_name != "CAM" else {}),
-                "assumed": list(self.info.assumed),
-                **({"answers": self.answers} if self.answers else {}),
-            },
-        }
-        explanation: AnyExplanation
-        if isinstance(self.network, Classifier):
-            logits = f[:, 0, 0]
-            explanation = ClassifierExplanation(logits, geometry, self.classes, self.hierarchy, self.supersets, source)
-        elif a is None or self.info.saliency_activation is None:
-            explanation = CamExplanation(f, geometry, self.classes, self.hierarchy, self.supersets, source)
-        else:
-            explanation = Explanation(
-                f, a, self.info.saliency_activation, geometry, self.classes, self.hierarchy, self.supersets, source
-            )
-        explanation.picture = picture.pixels
-        explanation.presenter = self.presenter
-        return explanation
+        source = checkpoint_source(self.info, self.name, self.path, self.sha256, self.answers)
+        plain = isinstance(self.network, Classifier)
+        return explained(f, a, picture, geometry, self.info, source, self.presenter, plain=plain)
 
 
 def load_model(

@@ -25,7 +25,6 @@ from calm_gui.qt.settings import Settings, settings_path
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
-from calm_gui.session.named_sets import keep_named_sets, named_sets_path
 from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["build_window", "make_application", "run"]
 
 _SCREENSHOT_TIMEOUT = 180.0
+_BREATH = 1000
+"""Milliseconds before imports that slow down drawing."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -135,18 +137,31 @@ def run(options: argparse.Namespace) -> int:
     keep_python_awake = QTimer()  # so that Ctrl-C is noticed while Qt waits
     keep_python_awake.start(300)
     keep_python_awake.timeout.connect(lambda: None)
-    status = _screenshot(application, window, options) if options.screenshot else _live(application, window, options)
+    status = (
+        _screenshot(application, window, options)
+        if options.screenshot
+        else _live(application, window, options, settings)
+    )
     keep_python_awake.stop()
     for number, handler in before.items():
         signal.signal(number, handler)
     return 128 + ended_by[0] if ended_by else status
 
 
-def _live(application: QApplication, window: MainWindow, options: argparse.Namespace) -> int:
+def _keep_explanations(window: MainWindow, settings: Settings) -> None:
+    """Find explanations of earlier days on disk, and keep new ones, as the settings say."""
+    from calm_gui.session.explanation_files import MOST_MEGABYTES, ExplanationFiles, explanation_folder
+
+    most = settings.number("cache megabytes", MOST_MEGABYTES)
+    window.workspace.compute.later = lambda call: QTimer.singleShot(_BREATH, window, call)
+    window.workspace.compute.disk.files = ExplanationFiles(explanation_folder(), int(1e6 * most))
+
+
+def _live(application: QApplication, window: MainWindow, options: argparse.Namespace, settings: Settings) -> int:
     """Show the window until the user closes it."""
     window.restore()
     window.show()
-    keep_named_sets(window.workspace, named_sets_path())
+    _keep_explanations(window, settings)
     autosave = Autosave(window.workspace, autosave_folder(), window)
     QTimer.singleShot(0, lambda: _begin(window, options, autosave))
     status = application.exec()
@@ -157,6 +172,9 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
 
 def _begin(window: MainWindow, options: argparse.Namespace, autosave: Autosave) -> None:
     """Open what the command line asks for; else offer the sessions of programs that didn't end well."""
+    from calm_gui.session.named_sets import keep_named_sets, named_sets_path
+
+    keep_named_sets(window.workspace, named_sets_path())
     if not options.pictures and (left := autosave.left_over()):
         from calm_gui.qt.left_over_dialog import ask_about_left_over
 

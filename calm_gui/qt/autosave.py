@@ -15,7 +15,6 @@ import platformdirs
 from PySide6.QtCore import QLockFile, QObject, QTimer
 
 from calm_gui.errors import CalmError, SessionError
-from calm_gui.session.persistence import load_session
 from calm_gui.session.workspace import Workspace
 
 __all__ = ["Autosave", "LeftOver", "autosave_folder", "ended_sessions"]
@@ -107,6 +106,8 @@ class Autosave(QObject):
 
         Files that are no sessions are put aside with another ending, and told.
         """
+        from calm_gui.session.persistence import load_session  # off the start-up path
+
         paths = [*self._folder.glob(f"{_RUNNING}-*{_SUFFIX}"), *self._folder.glob(_OF_0_1)]
         for path in _latest_first(paths):
             lock = _lock_of(path)

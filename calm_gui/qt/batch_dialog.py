@@ -1,58 +1,58 @@
-"""Batches from the window: the engine of calm-explain over the open pictures, with progress, cancel and questions."""
+"""What a run over all open pictures shall make; its results come in a dock of their own."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
+    QDialogButtonBox,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QProgressBar,
     QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
+from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.readings import ATTRIBUTION, Reading
 from calm_gui.errors import CalmError
 from calm_gui.methods import Method
-from calm_gui.qt.hub import Hub
-from calm_gui.qt.number_table import NumberTable
+from calm_gui.qt.hub import Hub, Progress
 from calm_gui.qt.settings import Settings
+from calm_gui.render.naming import counted
+from calm_gui.session.batch import BatchPlan
+from calm_gui.session.batch_run import BatchRun, BatchWork
 from calm_gui.session.expression import class_key
-from calm_gui.session.jobs import Job
 from calm_gui.session.pane import CLASSIFIER_MAP, Shows, shows_text
+from calm_gui.session.request import Request
 from calm_gui.session.scene_figure import view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.session.picture_result import PictureResult
+    pass
 
-__all__ = ["BatchDialog"]
+__all__ = ["BatchDialog", "start_run"]
 
 _FORMATS = ("png", "pdf", "svg", "overlay", "npz", "csv")
-_EXAMPLE = "share_in_box < 0.5 and p > 0.5"
 
 
 class BatchDialog(QDialog):
-    """Explains all open pictures, writes what is ticked, and opens the pictures that a question is true of."""
+    """Asks what is read of every picture, and which files are written; without files no folder is needed."""
 
     def __init__(self, hub: Hub, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Batch")
-        self.resize(860, 600)
+        self.setWindowTitle("New run")
+        self.resize(560, 260)
         self._hub = hub
         self._workspace = hub.workspace
         self._settings = settings
-        self.results: list[PictureResult] = []
-        self._job: Job | None = None
         pictures = self._workspace.state.pictures
-        self.out = QLineEdit(settings.text("batch folder"))
+        self.out = QLineEdit()
+        self.out.setPlaceholderText("none: results are kept in the window")
         self.out.setAccessibleName("Folder")
         browse = QPushButton("Choose…")
         browse.clicked.connect(self._browse)
@@ -77,44 +77,24 @@ class BatchDialog(QDialog):
         form.addRow("Target", self.targets)
         form.addRow("Files", kinds)
         form.addRow("Folder", folder)
-        self.start, self.stop = QPushButton("Start"), QPushButton("Cancel")
-        self.start.setDefault(True)
-        self.start.clicked.connect(self.run)
-        self.stop.clicked.connect(self.cancel)
-        self.bar = QProgressBar()
-        self.bar.setRange(0, max(1, len(pictures)))
-        self.bar.setAccessibleName("Progress")
         self.message = QLabel()
         self.message.setWordWrap(True)
-        self.table = NumberTable("Summary")
-        self.table.setSortingEnabled(True)
-        self.question = QLineEdit()
-        self.question.setPlaceholderText(f"which pictures? for example {_EXAMPLE}")
-        self.question.setAccessibleName("Question over the summary's columns")
-        self.question.returnPressed.connect(self.ask)
-        ask = QPushButton("Open these pictures")
-        ask.clicked.connect(self.ask)
-        top, below = QHBoxLayout(), QHBoxLayout()
-        for widget, stretch in ((self.start, 0), (self.stop, 0), (self.bar, 1)):
-            top.addWidget(widget, stretch)
-        below.addWidget(self.question, 1)
-        below.addWidget(ask)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.start = buttons.addButton("&Start", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.start.setDefault(True)
+        buttons.accepted.connect(self.run)
+        buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addLayout(form)
-        layout.addLayout(top)
         layout.addWidget(self.message)
-        layout.addWidget(self.table, 1)
-        layout.addLayout(below)
-        self._show_running(False)
+        layout.addStretch(1)
+        layout.addWidget(buttons)
 
     def _browse(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, "Folder for the batch", self.out.text())
+        start = self.out.text() or self._settings.text("batch folder")
+        path = QFileDialog.getExistingDirectory(self, "Folder for the batch", start)
         if path:
             self.out.setText(path)
-
-    def _show_running(self, running: bool) -> None:
-        self.start.setEnabled(not running)
-        self.stop.setEnabled(running)
 
     def _target(self) -> str:
         """The target as `session.request.parse_set` takes it."""
@@ -140,109 +120,66 @@ class BatchDialog(QDialog):
         return isinstance(shows, Reading) and not (explanation and shows.refusal(explanation))
 
     def run(self) -> None:
-        """Start the batch on the worker."""
-        from calm_gui.session.batch import BatchPlan, run_batch, write_summary
-        from calm_gui.session.output_names import free_name
-        from calm_gui.session.request import Request
-
-        out, key = Path(self.out.text()).expanduser(), self._workspace.state.selection.checkpoint
-        model = self._workspace.compute.models.get(key)
-        if model is None:
-            self.message.setText("the checkpoint is still being loaded; wait a moment")
+        """Start the run and close; it goes on in the dock of results."""
+        if any(run.running for run in self._hub.batches):
+            self.message.setText("a run is going on; cancel it first, or wait")
+            return
+        formats = tuple(kind for kind, box in self.formats.items() if box.isChecked())
+        out = Path(self.out.text()).expanduser() if self.out.text().strip() else None
+        if formats and out is None:
+            self.message.setText("files need a folder; choose one, or untick them")
             return
         try:
-            if not self.out.text():
-                raise OSError("no folder is chosen")
-            out.mkdir(exist_ok=True)
+            if out is not None:
+                out.mkdir(exist_ok=True)
+            plan = BatchPlan(Request(self._readings(), (self._target(),)), formats, view_spec(self._hub.scene, "panes"))
+            start_run(self._hub, plan, out)
         except OSError as error:
-            self.message.setText(f"{self.out.text() or 'the folder'} can't be used: {error.strerror or error}")
-            return
-        try:
-            plan = BatchPlan(
-                Request(self._readings(), (self._target(),)),
-                tuple(kind for kind, box in self.formats.items() if box.isChecked()),
-                view_spec(self._hub.scene, "panes"),
-            )
+            self.message.setText(f"{out} can't be used: {error.strerror or error}")
         except CalmError as error:
             self.message.setText(str(error))
-            return
-        self._settings.set("batch folder", str(out))
-        pictures, truth = self._workspace.state.pictures, self._workspace.truth
+        else:
+            if out is not None:
+                self._settings.set("batch folder", str(out))
+            self.accept()
 
-        def work(job: Job) -> "list[PictureResult]":
-            found = []
-            for result in run_batch(model, pictures, plan, out, truth=truth):
-                found.append(result)
-                job.progress(f"{len(found)} {Path(result.path).name}")
-                job.check()
-            rows = [row for result in found for row in result.rows]
-            write_summary(rows, out / free_name("summary.csv", out))
-            return found
 
-        self._show_running(True)
-        self.message.setText("")
-        self._job = Job("batch", work, self._done, self._failed, self._progress, urgency=3)
-        self._workspace.compute.runner.submit(self._job)
+def start_run(hub: Hub, plan: BatchPlan, out: Path | None) -> BatchRun:
+    """Explain all open pictures; the run is the hub's last one.
 
-    def cancel(self) -> None:
-        """Stop after the picture at hand; files that are written stay."""
-        if self._job is not None:
-            self._workspace.compute.runner.cancel("batch")
-            self._job = None
-            self._show_running(False)
-            self.message.setText(f"cancelled after {self.bar.value()} pictures; what was written stays")
+    Raises
+    ------
+    ExportError
+        If the folder can't be written to.
+    """
+    workspace, compute = hub.workspace, hub.workspace.compute
+    key, pictures = workspace.state.selection.checkpoint, workspace.state.pictures
 
-    def _progress(self, text: str) -> None:
-        count, _, name = text.partition(" ")
-        self.bar.setValue(int(count))
-        self.message.setText(name)
+    def kept(_: str, explanation: AnyExplanation) -> None:
+        compute.disk.keep(compute.model_for(key, lambda _: None), compute.device, explanation)
 
-    def _done(self, results: "list[PictureResult]") -> None:
-        self._job = None
-        self.results = results
-        self._show_running(False)
-        bad = [result for result in results if result.error]
-        words = f"{len(results) - len(bad)} pictures done"
-        if bad:
-            words += f", {len(bad)} failed: " + "; ".join(result.error for result in bad[:3])
-        self.message.setText(words)
-        rows = [row for result in results for row in result.rows]
-        if rows:
-            columns = list(rows[0])
-            self.table.rows.show(columns, [["" if row[c] is None else row[c] for c in columns] for row in rows])
-            self.table.resizeColumnsToContents()
+    def told() -> None:
+        if run.results and run.results[-1].top:
+            best = run.results[-1].top[0]
+            compute.predictions[run.results[-1].path, key] = best["index"], best["probability"]
+        words = f"Explaining {counted(len(pictures), 'picture')}"
+        hub.progressed.emit(Progress(words, len(run.results), len(pictures), run.stop) if run.running else None)
+        hub.batch_changed.emit()
+        workspace.changed()
 
-    def _failed(self, error: Exception) -> None:
-        self._job = None
-        self._show_running(False)
-        self.message.setText(str(error))
-
-    def ask(self) -> None:
-        """Open the pictures that the question is true of as the film strip."""
-        from calm_gui.session.question import matching, what_is_empty
-
-        rows = [row for result in self.results for row in result.rows]
-        if not rows:
-            self.message.setText("run the batch first; questions are about its summary")
-            return
-        try:
-            found = matching(rows, self.question.text())
-        except CalmError as error:
-            self.message.setText(str(error))
-            return
-        ids = {id(row) for row in found}
-        paths = [result.path for result in self.results if any(id(row) in ids for row in result.rows)]
-        empty = what_is_empty(rows, self.question.text())
-        self.message.setText(f"{len(paths)} of {len(self.results)} pictures" + (f"; {empty}" if empty else ""))
-        if paths:
-            self._workspace.open_pictures(paths)
-
-    def reject(self) -> None:
-        """Close; a running batch is cancelled."""
-        self.cancel()
-        super().reject()
-
-    def keyPressEvent(self, event: Any) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.question.hasFocus():
-            return
-        super().keyPressEvent(event)
+    work = BatchWork(
+        lambda job: compute.model_for(key, job.progress),
+        Path(key).stem,
+        key,
+        pictures,
+        plan,
+        workspace.truth,
+        out,
+        kept,
+    )
+    run = BatchRun(work, compute.runner, told)
+    run.start()
+    hub.batches.append(run)
+    told()
+    hub.results_wanted.emit()
+    return run

@@ -1,12 +1,15 @@
 """State down to the widgets: one signal for what is shown, one for what is being done, one for the cursor."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
 from calm_gui.session.scene import Scene
 from calm_gui.session.workspace import Workspace
+
+if TYPE_CHECKING:
+    from calm_gui.session.batch_run import BatchRun
 
 __all__ = ["Hub", "Progress"]
 
@@ -36,6 +39,8 @@ class Hub(QObject):
     Attributes
     ----------
     workspace : Workspace
+    batches : list of BatchRun
+        All runs over many pictures, the last one last.
 
     Signals
     -------
@@ -61,6 +66,10 @@ class Hub(QObject):
         The film strip shall show these open pictures only (their keys), or all (None).
     enlarge_wanted
         The active pane shall be shown alone, or all again.
+    batch_changed
+        A run over many pictures has begun, come further, or ended.
+    results_wanted
+        The results shall be seen.
     """
 
     scene_changed = Signal(object)
@@ -74,10 +83,13 @@ class Hub(QObject):
     keep_wanted = Signal()
     enlarge_wanted = Signal()
     pictures_wanted = Signal(object)
+    batch_changed = Signal()
+    results_wanted = Signal()
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.workspace = workspace
+        self.batches: list[BatchRun] = []
         self._told: Scene | None = None
         workspace.listen(self._tell)
         workspace.on_complaint(self.complained.emit)

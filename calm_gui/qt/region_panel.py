@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -45,6 +46,8 @@ class RegionPanel(DockPanel):
         self.regions.setAccessibleName("Regions")
         self.regions.setMaximumHeight(110)
         self.regions.currentRowChanged.connect(lambda _: self._show_table())
+        delete = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.regions, self._remove)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
         self.numbers = QLabel()
         self.numbers.setWordWrap(True)
         self.numbers.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -74,7 +77,7 @@ class RegionPanel(DockPanel):
         row.addWidget(remove)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)
-        hint = QLabel("Draw a rectangle (Ctrl+R), lasso (Ctrl+L) or brush (Ctrl+B) on a picture.")
+        hint = QLabel("Draw a rectangle (Ctrl+R), lasso (Ctrl+L) or brush (Ctrl+B) on a picture; drag it to move it.")
         hint.setWordWrap(True)
         hint.setObjectName("muted")
         for widget in (hint, self.regions):
@@ -117,7 +120,8 @@ class RegionPanel(DockPanel):
         parts.append(f"p(z in R|x) {number_text(float((explanation.saliency().values * region.weights).sum()))}")
         for letter, classes in (("A", scene.target), ("B", scene.contrast)):
             if classes:
-                parts.append(f"p({letter}, z in R|x) {number_text(explanation.probability(classes, region))}")
+                mass, whole = explanation.probability(classes, region), explanation.probability(classes)
+                parts.append(f"p({letter}, z in R|x) {number_text(mass)}{_shares(mass, whole)}")
         self.numbers.setText("\n".join(parts))
         if self._shown != (id(explanation), shape):
             self._shown = (id(explanation), shape)
@@ -160,3 +164,12 @@ class RegionPanel(DockPanel):
     def _choose(self, index: QModelIndex) -> None:
         number = index.siblingAtColumn(3).data(Qt.ItemDataRole.UserRole)
         self._hub.workspace.set_target(Expression.of(class_key(int(number), self._hub.scene.classes)))
+
+
+def _shares(inside: float, whole: float) -> str:
+    """How much of a set's probability lies inside and outside, in whole percent."""
+    if whole <= 0:
+        return ""
+    percent = min(100, max(0, round(100 * inside / whole)))
+    words = (f"{percent} %" if percent or not inside else "<1 %", f"{100 - percent} %")
+    return f": inside {words[0]}, outside {words[1]}"

@@ -55,6 +55,13 @@ class Settings:
         value = self._values.get(key)
         return value if isinstance(value, str) else default
 
+    def number(self, key: str, default: float) -> float:
+        """A setting that is a number of 0 or more."""
+        value = self._values.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1e12:
+            return default
+        return float(value)
+
     def recent(self, kind: str) -> list[str]:
         """Recently opened files of a kind (``pictures`` or ``checkpoints``), the latest first."""
         value = self._values.get(f"recent {kind}")

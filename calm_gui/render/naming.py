@@ -6,7 +6,6 @@ from typing import Protocol
 from calm_gui.core.classes import ClassSet, ClassTable, fold_text
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.core.maps import AnyMap, WinnerMap
-from calm_gui.core.readings import CAM
 
 __all__ = [
     "Named",
@@ -119,8 +118,7 @@ def map_title(shown: AnyMap | None, letter: str = "A") -> tuple[str, str]:
     if isinstance(shown, WinnerMap):
         groups = counted(len(shown.legend()), "group")
         return f"{shown.kind.title} at depth {shown.depth}", groups + (", some overlap" if shown.overlapping else "")
-    title = str(shown.explanation.source.get("checkpoint", {}).get("map", "")) if shown.kind is CAM else ""
-    title = title or shown.kind.title
+    title = shown.kind.title_in(shown.explanation)
     if shown.target is not None:
         title += f" — {set_name(shown.target, shown.explanation)}"
     if shown.contrast is not None:

@@ -66,6 +66,8 @@ class BatchWork:
         Gives the model, on the worker.
     checkpoint : str
         What the checkpoint is called.
+    key : str
+        By which it is known.
     pictures : sequence of str
     plan : BatchPlan
     truth : GroundTruth
@@ -77,6 +79,7 @@ class BatchWork:
 
     load: "Callable[[Job], LoadedModel]"
     checkpoint: str
+    key: str
     pictures: Sequence[str]
     plan: BatchPlan
     truth: GroundTruth
@@ -125,6 +128,11 @@ class BatchRun:
     def stopped(self) -> bool:
         """Whether it was stopped before the last picture."""
         return self._stop.is_set() and len(self.results) < len(self.work.pictures)
+
+    @property
+    def checkpoint(self) -> str:
+        """Key of the checkpoint."""
+        return self.work.key
 
     @property
     def failed(self) -> list[PictureResult]:
@@ -197,6 +205,8 @@ class BatchRun:
         from calm_gui.render.sheet import thumbnail
 
         self.work.kept(path, explanation)
+        if explanation.own_reading is None:
+            return  # a plain classifier has no map of its own
         own = explanation.own_reading
         if own is None:
             return  # a classifier without CAM has no map that needn't the network

@@ -3,14 +3,20 @@
 Maps belong to their explanation and go with it, so that nobody has to clear them.
 """
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.maps import AnyMap
 from calm_gui.errors import CalmError
 from calm_gui.session.picture_files import file_stamp
+
+if TYPE_CHECKING:
+    from calm_gui.model.picture import Picture
 
 __all__ = ["ExplanationCache", "Pair"]
 
@@ -22,6 +28,8 @@ Maps = dict[object, AnyMap | CalmError]
 
 _MOST_BYTES = 96 * 2**20
 _MOST_MAPS = 256
+_MOST_PICTURES = 7
+"""One for each pane that may show another, and the next."""
 
 
 @dataclass(eq=False)
@@ -36,6 +44,18 @@ class ExplanationCache:
     def __init__(self) -> None:
         self._entries: OrderedDict[Pair, _Entry] = OrderedDict()
         self._stamps: dict[str, tuple[int, int]] = {}
+        self._pictures: OrderedDict[str, tuple[tuple[int, int], Picture]] = OrderedDict()
+
+    def keep_picture(self, key: str, picture: Picture) -> None:
+        """Keep the pixels of a picture that waits for its explanation; the last few are enough."""
+        self._pictures[key] = file_stamp(key), picture
+        while len(self._pictures) > _MOST_PICTURES:
+            self._pictures.popitem(last=False)
+
+    def picture(self, key: str) -> Picture | None:
+        """A picture that is kept, as its file is now."""
+        found = self._pictures.get(key)
+        return found[1] if found and found[0] == file_stamp(key) else None
 
     def __contains__(self, pair: object) -> bool:
         return pair in self._entries

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -16,19 +16,21 @@ from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.cache import ExplanationCache, Pair
+from calm_gui.session.explanation_disk import ExplanationDisk
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.scene import MethodRequest, Scene
 from calm_gui.session.state import State
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
+    from calm_gui.model.picture import Picture
 
 __all__ = ["Compute", "Front", "LoadCheckpoint", "error_sentence", "wanted_pairs"]
 
 LoadCheckpoint = Callable[[str, str, Callable[[str], None], Answers], "LoadedModel"]
 """(checkpoint path, device, progress, answers) -> LoadedModel; runs on the worker."""
 
-_NOW, _NEXT, _METHOD, _WHOLE_FOLDER, _WHEN_IDLE = 0, 1, 2, 2, 9
+_AT_ONCE, _NOW, _NEXT, _METHOD, _WHOLE_FOLDER, _WHEN_IDLE = -1, 0, 1, 2, 2, 9
 """Urgencies of jobs."""
 
 _log = logging.getLogger(__name__)
@@ -76,6 +78,16 @@ def wanted_pairs(state: State) -> list[Pair]:
     return list(dict.fromkeys((picture, checkpoint) for picture, checkpoint in pairs if picture))
 
 
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """An explanation, and of one that was computed just now by what, in how long, and why on the CPU."""
+
+    explanation: AnyExplanation
+    model: "LoadedModel | None" = None
+    milliseconds: float | None = None
+    short_of_memory: str = ""
+
+
 class Compute:
     """Asks the runner for what is shown and not at hand, and keeps what comes.
 
@@ -102,6 +114,10 @@ class Compute:
         Duration of the last forward pass.
     loading : str or None
         Key of the checkpoint that is being opened.
+    disk : ExplanationDisk
+        What explanations of earlier days are found in, and kept.
+    later : callable
+        Does what can wait until what was just found has been drawn.
     """
 
     def __init__(
@@ -115,6 +131,9 @@ class Compute:
         self.predictions: dict[Pair, tuple[int, float]] = {}
         self.forward_ms: float | None = None
         self.loading: str | None = None
+        self.disk = ExplanationDisk(None)
+        self.later: Callable[[Callable[[], None]], object] = lambda call: call()
+        self._imported_ahead = False
         self._load = load
         self._cache = cache
         self._front = front
@@ -234,6 +253,8 @@ class Compute:
             if pair in self._cache:
                 self._cache.use(pair)
             else:
+                if pair not in self.failures and self._cache.picture(pair[0]) is None:
+                    self._show_ahead(pair[0])
                 self._request(pair, _NOW)
         following = state.current + 1
         if 0 < following < len(state.pictures):
@@ -255,24 +276,25 @@ class Compute:
             Job(
                 ("explain", *pair),
                 lambda job: self._explain(job, pair, urgency),
-                lambda found: self._explained(pair, urgency, *found),
+                lambda found: self._explained(pair, urgency, found),
                 lambda error: self._explain_failed(pair, error),
                 self._front.say,
                 urgency,
             )
         )
 
-    def _explain(self, job: Job, pair: Pair, urgency: int) -> "tuple[LoadedModel, AnyExplanation, float, str]":
-        """On the worker: model, explanation, milliseconds, and why the CPU had to do it."""
-        from calm_gui.model.picture import load_picture
-
+    def _explain(self, job: Job, pair: Pair, urgency: int) -> "_Found":
+        """On the worker: an explanation, from the disk or the network."""
         picture, checkpoint = pair
+        pixels = self._load_picture(picture)
+        loaded = self.models.get(checkpoint)
+        if (kept := self.disk.find(checkpoint, self.infos.get(checkpoint), self.device, pixels, loaded)) is not None:
+            kept.node_probabilities  # noqa: B018  computed here, so that no click waits for it
+            return _Found(kept)
         model = self.model_for(checkpoint, job.progress if urgency == _NOW else lambda _: None)
         job.check()
         if urgency == _NOW:
             job.progress(f"explaining {Path(picture).name}")
-        pixels = load_picture(picture)
-        job.check()
         short_of_memory = ""
         start = perf_counter()
         explanation: AnyExplanation
@@ -285,24 +307,60 @@ class Compute:
             short_of_memory = str(error)
         duration = (perf_counter() - start) * 1000
         explanation.node_probabilities  # noqa: B018  computed here, so that no click waits for it
-        return model, explanation, duration, short_of_memory
+        self.disk.keep(model, self.device, explanation)
+        return _Found(explanation, model, duration, short_of_memory)
 
-    def _explained(
-        self,
-        pair: Pair,
-        urgency: int,
-        model: "LoadedModel",
-        explanation: AnyExplanation,
-        ms: float,
-        short_of_memory: str,
-    ) -> None:
+    def _load_picture(self, key: str) -> "Picture":
+        """A picture's pixels, on the worker; decoded once for being shown and explained."""
+        from calm_gui.model.picture import load_picture
+
+        return self._cache.picture(key) or load_picture(key)
+
+    def _show_ahead(self, picture: str) -> None:
+        """Show a picture before its explanation comes; that it can't be opened is told by explaining it."""
+
+        def done(pixels: "Picture") -> None:
+            self._cache.keep_picture(picture, pixels)
+            self._front.changed()
+
+        job = Job(("picture", picture), lambda _: self._load_picture(picture), done, lambda _: None, urgency=_AT_ONCE)
+        self.runner.submit(job)
+
+    def _load_when_idle(self, checkpoint: str) -> None:
+        """Load the network of an explanation that came from the disk, so that what comes next needn't wait."""
+
+        def done(model: "LoadedModel") -> None:
+            expected = self.disk.device_of(self.device)
+            self._keep_model(checkpoint, model)
+            if expected != str(model.device):  # what is shown was computed on a device that isn't there any more
+                self.disk.remember(self.device, model)
+                self._cache.forget(checkpoint=checkpoint)
+            self._front.changed()
+            self.run()
+
+        def failed(error: Exception) -> None:
+            _log.info("the network isn't loaded ahead: %s", error)
+
+        if checkpoint in self.models:
+            return
+        token = ("load", checkpoint)
+        self.runner.submit(
+            Job(token, lambda _: self.model_for(checkpoint, lambda _: None), done, failed, urgency=_WHEN_IDLE)
+        )
+
+    def _explained(self, pair: Pair, urgency: int, found: "_Found") -> None:
+        explanation, model = found.explanation, found.model
         self._pending.pop(pair, None)
-        if self.forward_ms is None:
-            self._import_ahead()
-        self._keep_model(pair[1], model)
-        if short_of_memory and self.device != "cpu":
+        if not self._imported_ahead:
+            self._imported_ahead = True
+            self.later(self._import_ahead)
+        if model is not None:
+            self._keep_model(pair[1], model)
+        elif pair[1] not in self.models:
+            self.later(lambda: self._load_when_idle(pair[1]))
+        if found.short_of_memory and self.device != "cpu":
             self.device = "cpu"
-            self._front.complain(f"{short_of_memory}; the CPU computes from now on")
+            self._front.complain(f"{found.short_of_memory}; the CPU computes from now on")
         wanted = wanted_pairs(self._front.state)
         if urgency < _WHOLE_FOLDER or pair in wanted:
             info = self.infos[pair[1]]
@@ -310,7 +368,8 @@ class Compute:
                 explanation.give_hierarchy(info.hierarchy, info.superset_table)
             self._cache.keep(pair, explanation, wanted)
         self.predictions[pair] = explanation.top(1)[0]
-        self.forward_ms = ms
+        if found.milliseconds is not None:
+            self.forward_ms = found.milliseconds
         if pair in wanted:
             self._front.changed()
             self.run()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Hierarchy, Node
-from calm_gui.core.maps import AnyMap, Map, WinnerMap
+from calm_gui.core.maps import AnyMap, Map, MapKind, WinnerMap
 from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region, region_from_polygon, region_from_stroke
 from calm_gui.core.threshold import credible_cells, threshold_cells
@@ -20,13 +20,14 @@ from calm_gui.late import np
 from calm_gui.methods import Method
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.render.map_scale import quantity, scales_of
-from calm_gui.render.naming import counted, map_formula, number_text, set_name
-from calm_gui.render.ranks import RANK_UNIT, rank_scale, ranked
+from calm_gui.render.naming import counted, map_formula, set_name
+from calm_gui.render.ranks import rank_scale
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.limits import limited, limits_for
-from calm_gui.session.pane import Pane, Picture, Shows, shown_by
+from calm_gui.session.pane import Pane, Picture, shown_by
+from calm_gui.session.pane_content import PaneContent
 from calm_gui.session.state import RegionShape, State, Threshold
 
 if TYPE_CHECKING:
@@ -48,88 +49,6 @@ class MethodRequest(NamedTuple):
     checkpoint: str
     method: Method
     target: ClassSet
-
-
-@dataclass(frozen=True, eq=False)
-class PaneContent:
-    """What one pane shows.
-
-    Attributes
-    ----------
-    pane : Pane
-    shows : Reading, Method or Picture
-        What it shows: the pane's own, unless this kind of checkpoint has another reading in its place.
-    title : str
-    subtitle : str
-        The formula and the sum, in numbers.
-    explanation : Explanation or CamExplanation or None
-        None while it's being computed.
-    shown : Map, WinnerMap or None
-    scale : Scale or None
-    fitted : Scale or None
-        The scale without the limits that were set.
-    message : str
-        Why there is no map, or what must be known about it; empty if nothing.
-    """
-
-    pane: Pane
-    shows: Shows
-    title: str
-    subtitle: str = ""
-    explanation: AnyExplanation | None = None
-    shown: AnyMap | None = None
-    scale: Scale | None = None
-    message: str = ""
-    fitted: Scale | None = None
-
-    @cached_property
-    def drawn(self) -> AnyMap | None:
-        """What the pane's colours tell: the map, or its ranks where these are the unit."""
-        if isinstance(self.shown, Map) and self.scale is not None and self.scale.unit == RANK_UNIT:
-            return ranked(self.shown)
-        return self.shown
-
-    @property
-    def label(self) -> str:
-        """What it shows, in a word or two."""
-        return Path(self.pane.picture).stem if self.pane.picture else self.shows.label
-
-    @property
-    def letter(self) -> str:
-        """A or B where it is about that set alone."""
-        if not isinstance(self.shown, Map) or not self.shows.takes_target or self.shows.takes_contrast:
-            return ""
-        return {"target": "A", "contrast": "B", "superset": ""}[self.pane.about]
-
-    @property
-    def name(self) -> str:
-        """What it is about, in words."""
-        about = self.title.partition(" — ")[2]
-        if isinstance(self.shown, WinnerMap):
-            return f"at depth {self.shown.depth}"
-        if not isinstance(self.shown, Map):
-            return about
-        if not self.shows.takes_target:
-            return "any class"
-        size = len(self.shown.target) if self.shown.target is not None else 1
-        about = about.removeprefix("superset ")
-        counts = size > 1 and not self.shows.takes_contrast and not about[:1].isdigit()
-        return f"{about} · {counted(size, 'class', 'classes')}" if counts else about
-
-    @property
-    def number(self) -> str:
-        """The map's sum where it means something; of a winner map its groups."""
-        if isinstance(self.shown, WinnerMap):
-            return counted(len(self.shown.legend()), "group")
-        if not isinstance(self.shown, Map) or self.shown.check is None:
-            return ""
-        return ("+" if self.shown.kind.signed and self.shown.sum > 0 else "") + number_text(self.shown.sum)
-
-    @property
-    def shorter_subtitles(self) -> tuple[str, ...]:
-        """The subtitle for less room: without the formula, then the sum alone."""
-        _, dot, total = self.subtitle.partition(" · ")
-        return (total, total.split(" = ")[0]) if dot else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,11 +239,13 @@ class Scene:
         picture, checkpoint = self.state.pane_keys(pane)
         explanation = self.explanation_of(picture, checkpoint)
         shows = shown_by(explanation, pane.shows)
-        title = shows.title
+        title = shows.title_in(explanation) if explanation and isinstance(shows, MapKind) else shows.title
         if picture is None:
             return PaneContent(pane, shows, title, message="no picture is open")
         if explanation is None:
-            return PaneContent(pane, shows, title, message=self._failures.get((picture, checkpoint), ""))
+            early = self._cache.picture(picture)
+            why = self._failures.get((picture, checkpoint), "")
+            return PaneContent(pane, shows, title, message=why, early=early.pixels if early else None)
         if isinstance(shows, Picture):
             return PaneContent(pane, shows, title, explanation=explanation)
         try:

@@ -181,6 +181,13 @@ class Workspace(Choosing, Arranging, Marking):
         if 0 <= position < len(self.state.pictures):
             self.store.update(undoable=False, current=position)
 
+    def add_picture(self, path: str | Path) -> None:
+        """Show a picture beside those that are open."""
+        key, pictures = file_key(path), self.state.pictures
+        if key not in pictures:
+            self.store.update(undoable=False, pictures=(*pictures, key))
+        self.show_picture(self.state.pictures.index(key))
+
     def step_picture(self, by: int, shown: Callable[[int], bool] = lambda _: True) -> None:
         """Go to the next (1) or previous (-1) picture of those `shown`, by position, passing those known to be bad."""
         position = self.state.current + by

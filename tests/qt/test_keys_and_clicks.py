@@ -180,9 +180,14 @@ def test_tab_enters_a_group_of_choices_at_the_chosen_one(window: MainWindow) -> 
     window.workspace.change_pane(0, shows=Pane.of("conditional").shows)
     stops = [key for key, button in question.buttons.items() if button.focusPolicy() & Qt.FocusPolicy.TabFocus]
     assert stops == ["conditional"]
+    window.resize(1440, 820)
+    QApplication.processEvents()
+    assert question.segments.isVisible()
+    window.activateWindow()
     question.buttons["conditional"].setFocus()
     QTest.keyClick(question.buttons["conditional"], Qt.Key.Key_Left)
     assert window.workspace.state.panes[0].shows.key == "saliency"
+    window.resize(1280, 820)
 
 
 def test_flicker_shows_the_next_pane_in_the_same_place(window: MainWindow) -> None:

@@ -156,6 +156,19 @@ def test_ranks_are_what_is_drawn_and_numbers_stay(window: MainWindow, bars: list
     assert bars[0].high.isReadOnly() and bars[0].lock.isHidden()
 
 
+def test_calm_beside_cam_on_one_scale_takes_two_keys(window: MainWindow, settle: Settle) -> None:
+    layout = next(action for action in window.actions_by_name.values() if action.text() == "Checkpoints side by side")
+    layout.trigger()
+    settle()
+    assert len({c.scale for c in window.hub.scene.panes}) > 1
+    window.actions_by_name["ranks"].trigger()
+    assert {type(c.shown.explanation).__name__ for c in window.hub.scene.panes} == {"Explanation", "CamExplanation"}
+    assert len({c.scale for c in window.hub.scene.panes}) == 1
+    assert [bar.shown.title for bar in window.scales.bars if bar.isVisible()] == ["rank"]
+    window.actions_by_name["undo"].trigger()
+    assert not window.actions_by_name["ranks"].isChecked()
+
+
 def test_the_mark_is_the_value_of_the_pane_under_the_cursor(window: MainWindow, bars: list[ScaleBar]) -> None:
     window.workspace.activate(0)
     for pane in (0, 1, 2):

@@ -485,30 +485,22 @@ def test_a_batch_writes_files_and_answers_questions(
     dialog.formats["npz"].setChecked(True)
     dialog.readings.setCurrentIndex(1)
     dialog.targets.setCurrentIndex(1)
+    before = window.workspace.state.pictures
     dialog.run()
-    qtbot.waitUntil(lambda: bool(dialog.results), timeout=60_000)
-    assert "1 failed" in dialog.message.text() and "notes.jpg" in dialog.message.text()
-    assert (out / "summary.csv").exists()
-    assert len(list(out.glob("*.npz"))) == 2
-    best = max((row for r in dialog.results for row in r.rows), key=lambda row: row["p"])
-    dialog.question.setText(f"p >= {best['p']!r}")
-    dialog.ask()
-    settle()
-    assert [Path(p).name for p in window.workspace.state.pictures] == [Path(best["file"]).name]
-    dialog.question.setText("share_in_box < 0.5")
-    dialog.ask()
-    assert dialog.message.text().startswith("0 of 3 pictures; share_in_box is empty in 2 of 2 rows")
-    dialog.question.setText("__import__('os')")
-    dialog.ask()
-    assert dialog.message.text()
-
-
-def test_a_batch_needs_a_folder(window: MainWindow, tmp_path: Path) -> None:
-    dialog = BatchDialog(window.hub, Settings(None), window)
-    (tmp_path / "nowhere").write_text("a file, so no folder")
-    dialog.out.setText(str(tmp_path / "nowhere"))
-    dialog.run()
-    assert "nowhere" in dialog.message.text()
+    run = window.hub.batches[-1]
+    qtbot.waitUntil(lambda: not run.running, timeout=60_000)
+    assert (out / "summary.csv").exists() and len(list(out.glob("*.npz"))) == 2
+    panel = window.panel("results")
+    assert "1 failed" in panel.message.text() and "notes.jpg" in panel.message.text()
+    best = max((row.values for row in run.rows), key=lambda row: row["p"])
+    panel.filter.setText(f"p >= {best['p']!r}")
+    assert [row.picture for row in panel.filtered.shown] == [best["file"]]
+    panel.show_as_pictures()
+    assert window.workspace.state.pictures == before
+    window.panel("pictures").show_only(None)
+    panel.filter.clear()
+    window.docks.fold("results")
+    window.docks.open("pictures")
 
 
 def test_demo_checkpoints_are_listed_in_the_menu(window: MainWindow) -> None:

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window
 from calm_gui.qt.docks import DOCKS, Dock, DockPanel
+from calm_gui.qt.hub import Progress
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme
 from calm_gui.qt.widgets.screen import fit_to_screen
@@ -192,6 +193,22 @@ def test_docks_that_make_no_sense_are_those_of_the_first_start(
     window.close()
 
 
+def test_a_low_window_folds_the_film_until_a_person_opens_it(tried: MainWindow) -> None:
+    tried.docks.forget()
+    tried.resize(1024, 700)
+    settle(tried)
+    assert not tried.docks.is_open("pictures") and tried.docks.is_open("ladder")
+    tried.docks.toggle("pictures")
+    tried.docks.toggle("view")
+    settle(tried)
+    assert tried.docks.is_open("pictures") and tried.docks.is_open("view") and not tried.docks.is_open("ladder")
+    tried.resize(1440, 900)
+    settle(tried)
+    tried.resize(1440, 700)
+    settle(tried)
+    assert not tried.docks.is_open("pictures")
+
+
 def test_docks_have_their_sizes_back_after_each_resize(tried: MainWindow) -> None:
     tried.docks.forget()
     tried.resize(1440, 875)
@@ -233,6 +250,31 @@ def test_windows_and_dialogs_are_never_larger_than_the_screen(qapp: object, qtbo
         assert room.contains(framed)
 
 
+def test_every_dialog_is_made_to_fit_and_can_be_that_small(
+    own_window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, QRect, tuple[int, int]]] = []
+
+    def noted(dialog: QDialog) -> int:
+        least = dialog.minimumSizeHint()
+        framed = QRect(dialog.pos(), dialog.size()).adjusted(0, 0, 8, 33)
+        seen.append((type(dialog).__name__, framed, (least.width(), least.height())))
+        return 0
+
+    monkeypatch.setattr(QDialog, "exec", noted)
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    settle(own_window)
+    dialogs, files = own_window.dialogs, own_window.files
+    shown = (dialogs.show_checkpoint, dialogs.annotate, dialogs.match_classes, dialogs.show_about, dialogs.show_keys)
+    for show in (*shown, dialogs.report_problem, files.export, files.batch):
+        show()
+    room = own_window.screen().availableGeometry()
+    assert len(seen) == 8
+    for name, framed, least in seen:
+        assert framed.width() <= max(room.width(), least[0] + 8) and framed.height() <= room.height(), name
+        assert least[0] <= 1024 - 8 and least[1] <= 768 - 33, name
+
+
 def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
     qapp: object, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -244,6 +286,56 @@ def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
     assert window.actions_by_name["pictures_alone"].shortcuts() == []
     assert "F11 stays with Exchange A and B" in window.messages.text.text()
     window.close()
+
+
+def test_every_control_has_a_name_for_screen_readers(own_window: MainWindow) -> None:
+    own_window.workspace.open_pictures(sample_pictures()[:2])
+    nameless = []
+    for key in DOCKS:
+        own_window.docks.open(key)
+        settle(own_window)
+        for widget in own_window.findChildren(QWidget):
+            reached = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
+            name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+            if reached and not name and not widget.objectName().startswith("qt_"):
+                nameless.append((key, type(widget).__name__, type(widget.parentWidget()).__name__))
+    assert not nameless
+
+
+def test_the_status_bar_shows_progress_with_a_way_out_and_keeps_its_buttons(own_window: MainWindow) -> None:
+    ended: list[int] = []
+    status = own_window.status
+    own_window.hub.progressed.emit(Progress("Explaining 50 pictures", 49, 50, lambda: ended.append(1)))
+    own_window.hub.said.emit("Copied the sentence")
+    assert status._cancel.isVisible() and status._count.text() == "49 of 50" and status._bar.value() == 49
+    assert all(button.isVisible() for button in status.buttons) and status.words.text() == "Copied the sentence"
+    status._cancel.click()
+    own_window.hub.progressed.emit(None)
+    assert ended == [1] and status._bar.isHidden() and status._cancel.isHidden()
+
+
+def test_a_floating_dock_can_be_resized_and_is_folded_by_its_own_button_alone(own_window: MainWindow) -> None:
+    frame = own_window.docks.frames["ladder"]
+    frame.setFloating(True)
+    settle(own_window)
+    assert frame.contentsMargins().left() == 4 and own_window.docks.is_open("ladder")
+    own_window.docks.fold_area("right")
+    own_window.docks.open("view")
+    assert own_window.docks.is_open("ladder") and own_window.docks.is_open("view")
+    frame.fold_wanted.emit("ladder")
+    assert not own_window.docks.is_open("ladder")
+    frame.setFloating(False)
+    assert frame.contentsMargins().left() == 0
+
+
+def test_columns_are_those_that_fit_unless_they_are_fixed(tried: MainWindow) -> None:
+    tried.workspace.set_panes(default_panes())
+    for name, columns in (("columns_1", 1), ("columns_3", 3), ("columns_fit", 2)):
+        tried.docks.forget()
+        tried.resize(1440, 875)
+        tried.actions_by_name[name].trigger()
+        settle(tried)
+        assert len({pane.x() for pane in tried.panes.panes}) == columns
 
 
 FAULTS = """

@@ -23,9 +23,12 @@ def test_a_pane_with_its_own_picture_is_told_with_its_own_classes(window: MainWi
     settle()
     hound = window.hub.scene.panes[0].explanation
     first, second = (hound.classes[index].name for index, _ in hound.top(2))
-    assert sentence(window.hub.scene).endswith(f"that this is an {first}; the map says where its cue lies.")
+    p = hound.top(1)[0][1]
+    assert sentence(window.hub.scene) == f"The map splits the {p:.3f} for {first} over the picture."
     workspace.activate(1)
-    assert f"finds {first} " in sentence(window.hub.scene) and second in sentence(window.hub.scene)
+    difference = p - hound.top(2)[1][1]
+    expected = f"Red cells speak for {first}, blue cells for {second}; they add up to +{difference:.3f}."
+    assert sentence(window.hub.scene) == expected
     assert window.hub.scene.panes[1].title.endswith(f"{first} − {second}")
 
 
@@ -85,7 +88,7 @@ def test_relative_terms_of_the_target_stand_against_the_first_guess(window: Main
     assert names[1] in window.question.target.name and names[0] not in window.question.target.name
     window.workspace.set_target(Expression.of("@rest"))
     assert window.hub.scene.target == ClassSet([order[0]]).complement(1000)
-    assert "that this is anything else;" in sentence(window.hub.scene)
+    assert "for everything else over the picture" in sentence(window.hub.scene)
 
 
 def test_sums_and_differences_stand_in_brackets(window: MainWindow) -> None:

@@ -132,15 +132,9 @@ def _raise(error: BaseException):
 
 
 def test_the_command_lists_the_picture_and_writes_the_rest(tiny, pictures, tmp_path, monkeypatch, capsys):
-    raw, seen = LoadedModel.raw, []
-
-    def forward(self, inputs):
-        seen.append(1)
-        if len(seen) in (3, 4):
-            raise RuntimeError("odd")
-        return raw(self, inputs)
-
-    monkeypatch.setattr(LoadedModel, "raw", forward)
+    load = batch.load_picture
+    odd = RuntimeError("odd")
+    monkeypatch.setattr(batch, "load_picture", lambda path: _raise(odd) if path == pictures[2] else load(path))
     out = tmp_path / "out"
     assert main([*pictures, "--checkpoint", str(tiny), "--out", str(out), "--format", "none", "--quiet"]) == 1
     said = capsys.readouterr().err

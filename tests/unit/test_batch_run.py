@@ -64,6 +64,7 @@ def a_run(model, pictures, out=None, formats=()):
     work = BatchWork(
         lambda _: model,
         "tiny",
+        "tiny.safetensors",
         pictures,
         BatchPlan(formats=formats),
         GroundTruth(),

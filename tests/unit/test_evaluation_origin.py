@@ -111,3 +111,45 @@ def test_a_checkpoint_read_in_another_way_has_results_of_its_own(shared):
 def test_ours_are_known_by_their_hash(tiny):
     model = load_model(tiny, "cpu")
     assert model.identity == model.sha256 == json.loads(json.dumps(model.sha256))
+
+
+def test_a_checkpoint_that_fails_leaves_the_results_of_the_others(tiny, data, tmp_path, capsys):
+    bad = tmp_path / "bad.safetensors"
+    content = tiny.read_bytes()
+    length = 8 + int.from_bytes(content[:8], "little")
+    bad.write_bytes(content[:length] + b"\xff" * (len(content) - length))  # NaN everywhere
+    arguments = ["accuracy", "--data", str(data), "--quiet", "--out", str(tmp_path / "r.json")]
+    assert main([*arguments, "--checkpoint", str(bad), "--checkpoint", str(tiny)]) == 1
+    assert "1 of 2 checkpoints have no results" in capsys.readouterr().err
+    assert list(json.loads((tmp_path / "r.json").read_text())["results"]) == [str(tiny)]
+    assert main([*arguments, "--overwrite", "--checkpoint", str(bad)]) == 1
+    assert "NaN" in capsys.readouterr().err
+
+
+def test_an_interrupted_evaluation_is_not_given_up_unasked(tiny, data, tmp_path, monkeypatch, capsys):
+    from calm_training.evaluate.journal import Journal
+
+    add = Journal.add
+
+    def interrupted(self, *counts):
+        add(self, *counts)
+        raise KeyboardInterrupt
+
+    arguments = [
+        "accuracy",
+        "--data",
+        str(data),
+        "--quiet",
+        "--out",
+        str(tmp_path / "r.json"),
+        "--checkpoint",
+        str(tiny),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "add", interrupted)
+        assert main(arguments) == 130
+    before = (tmp_path / "r.json.journal").read_bytes()
+    assert main(arguments) == 1
+    assert "--resume" in capsys.readouterr().err and (tmp_path / "r.json.journal").read_bytes() == before
+    assert main([*arguments, "--resume"]) == 0
+    assert not (tmp_path / "r.json.journal").exists()

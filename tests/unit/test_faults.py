@@ -220,6 +220,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
     for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
         monkeypatch.setattr(place, fail)
     run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"))
+    run.begin()
     (tmp_path / "x.png").write_bytes(b"x")
     (tmp_path / "x.pth").write_bytes(b"\x80\x02")
     (tmp_path / "x.safetensors").write_bytes(b"x")

@@ -240,6 +240,7 @@ def test_a_training_state_runs_nothing(
 
     monkeypatch.chdir(tmp_path)
     run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"), resume=False, overwrite=False)
+    run.begin()
     shutil.copy(inputs / name, run._state)
     with pytest.raises(CalmError, match="can't be read"):
         run.load_state()

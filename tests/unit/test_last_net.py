@@ -181,3 +181,18 @@ def test_odd_environments_do_not_stop_calm_explain(tmp_path, env):
     # One class's name is written in letters that not every machine's fonts have.
     assert all(b"no font here can draw" in line for line in done.stderr.splitlines())
     assert list((tmp_path / "out").glob("*.png"))
+
+
+@pytest.mark.slow
+def test_no_locale_or_time_zone_changes_a_byte(tmp_path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "tiny.safetensors")
+    made = {}
+    for place in ("C", "C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8", "ar_EG.UTF-8", "ja_JP.UTF-8"):
+        zone = {"C": "UTC", "de_DE.UTF-8": "Europe/Berlin"}.get(place, "Asia/Tokyo")
+        out = tmp_path / place
+        arguments = [str(SAMPLE), "--checkpoint", str(checkpoint), "--out", str(out), "--format", "png,svg,pdf,npz,csv"]
+        env = {"LC_ALL": place, "LANG": place, "TZ": zone}
+        done = run("calm_gui.cli", "", *arguments, "--quiet", env=env, stdout=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr
+        made[place] = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert all(files == made["C"] for files in made.values()) and len(made["C"]) >= 6

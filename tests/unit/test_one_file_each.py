@@ -19,7 +19,7 @@ from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.joint import ClassScores, Joint
 from calm_gui.core.maps import Map, WinnerMap
-from calm_gui.core.readings import READINGS, Asked, Reading
+from calm_gui.core.readings import CAM, READINGS, Asked, Reading
 from calm_gui.core.readings.attribution import Attribution
 from calm_gui.methods import METHODS
 from calm_gui.model.info import CheckpointInfo
@@ -64,6 +64,17 @@ def scene_of(explanation: AnyExplanation, *panes: Pane) -> Scene:
     info = CheckpointInfo("calm-em", "none", 16, CLASSES, hierarchy=HIERARCHY)
     state = State(Selection("checkpoint"), (str(SAMPLE),), 0, panes)
     return Scene(state, {"checkpoint": info}, cache, {})
+
+
+def test_class_scores_go_by_the_name_of_the_method_that_trained_them() -> None:
+    explanation = explanation_for(CAM)
+    explanation.source["checkpoint"]["map"] = "ACoL"
+    scene = scene_of(explanation, Pane(CAM))
+    assert scene.panes[0].title.startswith("ACoL")
+    assert sentence(scene).startswith("ACoL scores ")
+    assert map_title(scene.panes[0].shown)[0].startswith("ACoL — ")
+    del explanation.source["checkpoint"]["map"]
+    assert scene_of(explanation, Pane(CAM)).panes[0].title.startswith("CAM")
 
 
 def walk_through_the_session(reading: Reading, tmp_path: Path) -> None:

@@ -1,17 +1,25 @@
 """The report and the page of results: what stands in them, and that they go on where they were."""
 
+import base64
+import io
 from pathlib import Path
 
+import pymupdf
 import pytest
+from PIL import Image
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
 from calm_training.evaluate import main, report
 from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.examples import chosen_examples
 from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as_markdown
+from calm_training.evaluate.page_html import as_html
+from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
 from calm_training.evaluate.results_page import parts, with_tables
-from calm_training.evaluate.table import markdown
+from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores
 
 
@@ -40,6 +48,13 @@ def test_a_report_says_everything_and_goes_on(folder, tmp_path, monkeypatch, cap
             picture = out / line.split("(")[1].rstrip(")")
             assert picture.exists() and picture.with_suffix(".svg").exists()
     assert not list(out.glob("*.journal"))
+    of_one_file = (out / "report.html").read_text()
+    assert "http" not in of_one_file and of_one_file.count("data:image/png;base64,") == page.count("![")
+    for title in ("Measures of maps", "best by the energy-based pointing game", "Settings"):
+        assert title in page and title in of_one_file
+    with pymupdf.open(out / "report.pdf") as pdf:
+        text = " ".join(sheet.get_text() for sheet in pdf)
+        assert "Remove and classify" in text and "MaxBoxAccV2" in text and len(pdf) > 5
 
     monkeypatch.setattr(report, "measure", None)  # nothing may be measured again
     assert main([*arguments, "--resume"]) == 0
@@ -84,3 +99,35 @@ def test_a_table_marks_the_paper_s_numbers():
     (table,) = map(markdown, EVALUATIONS["wsol"].tables({"m|n": result}))
     assert "| m\\|n | superset | 7 | 75.0 | 50.0 (40.0 to 62.5) | 60.0 | 50.0 | 40.0 | 62.8 |" in table
     assert "| m\\|n | saliency | 7 | 75.0 | 50.0 (40.0 to 62.5) | 60.0 | 50.0 | 40.0 |  |" in table
+
+
+def test_a_page_in_three_forms(tmp_path):
+    picture = tmp_path / "p.png"
+    Image.new("RGB", (2000, 500), "red").save(picture)
+    wide = Table.of([f"column {i}" for i in range(14)], [[f"{i}.5 (0.1 to 0.9)" for i in range(14)]] * 60)
+    blocks = [Heading("All & <more>", 1), Command("run --it"), Paragraph("word " * 300), wide, Picture(picture, "red")]
+    said = as_markdown(blocks)
+    assert "# All & <more>" in said and "    run --it" in said and "![red](p.png)" in said
+    page = as_html(blocks)
+    assert "<h1>All &amp; &lt;more&gt;</h1>" in page and page.count("<tr>") == 61
+    data = base64.b64decode(page.split("base64,")[1].split('"')[0])
+    with Image.open(io.BytesIO(data)) as embedded:
+        assert embedded.size == (1600, 400)
+    write_pdf(blocks, tmp_path / "page.pdf")
+    write_pdf(blocks, tmp_path / "again.pdf")
+    assert (tmp_path / "page.pdf").read_bytes() == (tmp_path / "again.pdf").read_bytes()
+    with pymupdf.open(tmp_path / "page.pdf") as pdf:
+        for sheet in pdf:
+            for word in sheet.get_text("words"):
+                assert word[0] > 0 and word[2] < sheet.rect.width and word[3] < sheet.rect.height
+        assert len(pdf) > 1 and len(pdf[-1].get_images()) == 1
+
+
+def test_examples_are_the_best_the_median_and_the_worst(tmp_path):
+    table = tmp_path / "measures.csv"
+    rows = [f"c,{i}.png,attribution,{value}" for i, value in enumerate((0.4, 0.9, 0.1, 0.5, 0.2))]
+    table.write_text("\n".join(["checkpoint,picture,map,energy", *rows, "c,0.png,saliency,1", "d,9.png,cam,1"]))
+    shown, measure, examples = chosen_examples(table, "c")
+    assert (shown, measure) == ("attribution", "energy-based pointing game")
+    assert examples == [("best", "1.png", 0.9), ("median", "0.png", 0.4), ("worst", "2.png", 0.1)]
+    assert chosen_examples(tmp_path / "none.csv", "c") == ("", "", [])

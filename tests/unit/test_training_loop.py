@@ -256,6 +256,13 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
         train(tiny(epochs=1, batch=4), pictures, tmp_path / "run", resume=True, quiet=True)
     train(tiny(epochs=1, batch=4), pictures, tmp_path / "run", overwrite=True, quiet=True)
     assert json.loads((tmp_path / "run/config.json").read_text())["optimizer"]["batch"] == 4
+    (tmp_path / "run/notes.txt").write_text("mine")
+    kept = (tmp_path / "run/best.safetensors").read_bytes()
+    with pytest.raises(DataError):
+        train(config, tmp_path / "nowhere", tmp_path / "run", overwrite=True, quiet=True)
+    assert (tmp_path / "run/best.safetensors").read_bytes() == kept  # replaced only once the data can be used
+    train(config, pictures, tmp_path / "run", overwrite=True, quiet=True)
+    assert (tmp_path / "run/notes.txt").read_text() == "mine"
     other = tmp_path / "letters"
     other.mkdir()
     (other / "letter.txt").write_text("dear")

@@ -64,6 +64,9 @@ def train(
         # Every process checks, so that all of them train on the same pictures.
         splits = _openable(splits, config)
         _refuse_uneven(min(config.optimizer.batch, len(splits.train.samples)), group.world)
+        if folder is not None:  # now that the data can be used, a run that is replaced may go
+            folder.begin()
+        group.wait()
         if group.first:
             for note in splits.notes:
                 print(note, file=sys.stderr)

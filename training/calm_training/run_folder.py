@@ -18,12 +18,16 @@ __all__ = ["RunFolder"]
 
 _MAX_BYTES = 20_000_000
 
+_FILES = ("config.json", "state.pt", "log.csv", "best.safetensors", "last.safetensors")
+_EVENTS = "tensorboard"
+"""What a run writes into its folder."""
+
 _DECISIVE = ("data", "model", "methods", "optimizer")
 """Settings that a run can't be gone on with if they change."""
 
 
 class RunFolder:
-    """Files of one training run.
+    """Files of one training run; nothing is written before `begin`.
 
     Parameters
     ----------
@@ -46,6 +50,7 @@ class RunFolder:
 
     def __init__(self, path: Path, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
         self._event_writer = _event_writer() if config.run.tensorboard else None
+        self._fresh: Config | None = None
         self.path = path
         self.best, self.last = path / "best.safetensors", path / "last.safetensors"
         self._state, self._settings = path / "state.pt", path / "config.json"
@@ -59,9 +64,21 @@ class RunFolder:
                 )
             if not self._settings.exists():
                 raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
-            shutil.rmtree(path)
-        path.mkdir(parents=True, exist_ok=True)
-        write_text(self._settings, json.dumps(config.to_json(), indent=1), overwrite=True)
+        self._fresh = config
+
+    def begin(self) -> None:
+        """Put a run that is replaced away and write down the settings of the new one; nothing if one is gone on with.
+
+        Only the files of a run go; whatever else lies in the folder stays.
+        """
+        if self._fresh is None:
+            return
+        for name in _FILES:
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / _EVENTS, ignore_errors=True)
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_text(self._settings, json.dumps(self._fresh.to_json(), indent=1), overwrite=True)
+        self._fresh = None
 
     def save_state(self, state: dict[str, Any]) -> None:
         """Write everything that resuming needs."""
@@ -93,7 +110,7 @@ class RunFolder:
         if self._event_writer:
             epoch = int(history[-1]["epoch"])
             # An epoch that is done again after a crash replaces what was written of it.
-            with self._event_writer(str(self.path / "tensorboard"), purge_step=epoch) as events:
+            with self._event_writer(str(self.path / _EVENTS), purge_step=epoch) as events:
                 for name, value in history[-1].items():
                     events.add_scalar(name, value, epoch)
         text = io.StringIO()

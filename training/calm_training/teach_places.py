@@ -55,8 +55,8 @@ class PlacesSettings:
     context_factor: float = 0.9
     saliency_power: float = 1.2
     composites: float = 0.6
-    squeezed: int = 2000
-    steps: int = 300
+    squeezed: int = 1600
+    steps: int = 240
     batch: int = 32
     learning_rate: float = 2e-4
     saliency_factor: float = 5.0

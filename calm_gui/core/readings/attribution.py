@@ -39,7 +39,7 @@ class Attribution(Reading):
                 f"The model gives {mass} that this is {a} and that its cue lies in {region}; with {total} it is "
                 f"{a} at all."
             )
-        return f"The model gives {total} that this is {a}; the map says where its cue lies."
+        return f"The map splits the {total} for {telling.target} over the picture."
 
 
 ATTRIBUTION = READINGS.register(Attribution())

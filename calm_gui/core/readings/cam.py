@@ -1,9 +1,16 @@
 """CAM: the class feature map of a CAM checkpoint."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from calm_gui.core.joint import Array, ClassScores
 from calm_gui.core.maps import Telling
 from calm_gui.core.readings.reading import READINGS, Asked, Reading
 from calm_gui.errors import ReadingError
+
+if TYPE_CHECKING:
+    from calm_gui.core.explanation import AnyExplanation
 
 __all__ = ["CAM", "UNITS"]
 
@@ -26,6 +33,10 @@ class Cam(Reading):
     unit = UNITS["min-max"]
     quantity = "cam"
     needs = ClassScores
+
+    def title_in(self, explanation: AnyExplanation) -> str:
+        """The name of the method that the checkpoint was trained by, where that isn't CAM."""
+        return str(explanation.source.get("checkpoint", {}).get("map", "")) or self.title
 
     def values(self, source: ClassScores, asked: Asked) -> Array:
         """Scores of A, normalised. A map without variation is zero everywhere.
@@ -60,8 +71,9 @@ class Cam(Reading):
 
     def sentence(self, telling: Telling) -> str:
         """What the map is, and what it isn't."""
+        name = self.title_in(telling.shown.explanation)
         return (
-            f"CAM scores {telling.target} between its own extremes in this picture; "
+            f"{name} scores {telling.target} between its own extremes in this picture; "
             "the values are no probabilities and their sum means nothing."
         )
 

@@ -33,13 +33,9 @@ class Counterfactual(Reading):
         return p_a - p_b, p_a + p_b
 
     def sentence(self, telling: Telling) -> str:
-        """How much more or less probable A is, and what the colours mean."""
-        total = telling.total
-        more = "more" if total >= 0 else "less"
-        return (
-            f"The model finds {telling.target} {telling.number(abs(total))} {more} probable than {telling.contrast}; "
-            f"red cells speak for {telling.target}, blue ones for {telling.contrast}."
-        )
+        """What the colours mean, and how much more or less probable A is."""
+        total = ("+" if telling.total > 0 else "") + telling.number(telling.total)
+        return f"Red cells speak for {telling.target}, blue cells for {telling.contrast}; they add up to {total}."
 
 
 COUNTERFACTUAL = READINGS.register(Counterfactual())

@@ -21,6 +21,12 @@ KEY_ROLE = Qt.ItemDataRole.UserRole
 PROBABILITY_ROLE = Qt.ItemDataRole.UserRole + 1
 MARK_ROLE = Qt.ItemDataRole.UserRole + 2
 _HEADERS = ("class or group, classes in it", "n", "p")
+_TIPS = (
+    "The name, and after it the number of classes of a group. Marks: the letter where it is A or B, a dot where the "
+    "set holds it, a ring where the set holds some of it",
+    "Number of classes",
+    "Probability of the class or group, p(A|x)",
+)
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -285,6 +291,10 @@ class HierarchyModel(QAbstractItemModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return _HEADERS[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _TIPS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == PROBABILITY:
+            return _RIGHT
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QSizePolicy, QVBoxLayout
 
 from calm_gui.qt.docks.dock import Dock, DockPanel
@@ -19,6 +19,16 @@ _GRIP = 4
 
 _AREAS = Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea
 _AREAS |= Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+class _TitleBar(QFrame):
+    """As high as it's fixed to be: a dock asks for the hint alone."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.maximumHeight())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), self.maximumHeight())
 
 
 class DockFrame(QDockWidget):
@@ -45,7 +55,7 @@ class DockFrame(QDockWidget):
         self._inside = QVBoxLayout(self._body)
         self._inside.setContentsMargins(0, 0, 0, 0)
         self.setWidget(self._body)
-        self._bar = QFrame()
+        self._bar = _TitleBar()
         self._bar.setObjectName("dockTitle")
         self._row = QHBoxLayout(self._bar)
         self._row.setContentsMargins(10, 0, 4, 0)

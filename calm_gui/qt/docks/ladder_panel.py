@@ -2,277 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtCore import QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from calm_gui.core.explanation import CamExplanation
-from calm_gui.core.geometry import interpolate
-from calm_gui.late import np
 from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.docks.ladder_plot import LadderPlot
+from calm_gui.qt.docks.ladder_rows import PICTURE, LadderRows
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
-from calm_gui.qt.widgets.letter import draw_letter, letter_colour
-from calm_gui.render.colormap import premultiplied_table
-from calm_gui.render.naming import counted, probability_text, share_text
-from calm_gui.render.scale import Scale, fit_scale
 from calm_gui.session.expression import Expression
-from calm_gui.session.scene import Scene, StripStep
+from calm_gui.session.scene import Scene
 
 __all__ = ["LADDER", "LadderPanel"]
-
-_PICTURE = 40
-_GAP = 5
-_STRIP_WIDTH = 124
-_CAM = "CAM's maps don't add up over groups, so there is no ladder."
-_NOTHING = "Choose a class or group, and a checkpoint with a hierarchy."
-
-
-class LadderRows(QWidget):
-    """All steps, below one another or side by side; clicked, and walked through by keys.
-
-    Attributes
-    ----------
-    steps : tuple of StripStep
-        From everything down to the class.
-
-    Signals
-    -------
-    chosen : str
-        Key of the node of a step: it's A.
-    contrasted : str
-        It's B.
-    """
-
-    chosen = Signal(str)
-    contrasted = Signal(str)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self.setAccessibleName("Steps from everything down to the class")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        self.steps: tuple[StripStep, ...] = ()
-        self.lying = False
-        self._contrast: object = None
-        self._current = 0
-        self._hovered = -1
-        self._empty = ""
-        self._scales: list[Scale] = []
-        self._tables = ("inferno", 0.6)
-        self._thumbnail = QImage()
-        self._thumbnail_of: object = None
-        self._overlays: dict[tuple[object, ...], QImage] = {}
-
-    def show_steps(self, scene: Scene, own_scales: bool) -> None:
-        """Show a scene's steps, on the root's scale or each on its own."""
-        steps = scene.strip[::-1]
-        self._contrast = scene.contrast
-        self._empty = _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
-        if len(steps) != len(self.steps):
-            self.steps = steps
-            self.updateGeometry()
-        self.steps = steps
-        self._current = next((i for i, step in enumerate(steps) if step.chosen), min(self._current, len(steps) - 1))
-        view = scene.state.view
-        self._tables = (view.sequential, view.opacity if view.overlay else 0.0)
-        explanation = scene.explanation
-        if explanation is not None and explanation is not self._thumbnail_of and explanation.picture is not None:
-            self._thumbnail_of = explanation
-            self._overlays.clear()
-            height, width = explanation.picture.shape[:2]
-            image = QImage(explanation.picture.data, width, height, 3 * width, QImage.Format.Format_RGB888)
-            side = int(_PICTURE * self.devicePixelRatioF())
-            keep = Qt.AspectRatioMode.KeepAspectRatio
-            self._thumbnail = image.scaled(side, side, keep, Qt.TransformationMode.SmoothTransformation)
-        if steps:
-            largest = fit_scale(steps[0].shown.values)
-            self._scales = [fit_scale(step.shown.values) if own_scales else largest for step in steps]
-        self.update()
-
-    # Where rows are
-
-    @property
-    def row_height(self) -> int:
-        """Of a step in the ladder; 16 of them fit beside the panes."""
-        return max(_PICTURE + _GAP, 2 * self.fontMetrics().height() + 6)
-
-    def sizeHint(self) -> QSize:
-        if self.lying:
-            lines = 3 * self.fontMetrics().height()
-            return QSize(_STRIP_WIDTH * max(1, len(self.steps)), _PICTURE + lines + 8)
-        return QSize(160, self.row_height * max(1, len(self.steps)))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self.sizeHint().width() if self.lying else 120, self.sizeHint().height())
-
-    def area(self, position: int) -> QRect:
-        """Where a step is."""
-        if self.lying:
-            return QRect(position * _STRIP_WIDTH, 0, _STRIP_WIDTH, self.height())
-        return QRect(0, position * self.row_height, self.width(), self.row_height)
-
-    def _letters(self, position: int) -> dict[str, QRect]:
-        """Where the step under the mouse offers A and B."""
-        side, area = self.fontMetrics().height() + 2, self.area(position)
-        if self.lying:
-            right, top = area.right() - 6, area.top() + 4
-        else:
-            right, top = area.right() - self._numbers_width() - 2, area.top() + (area.height() - side) // 2
-        return {
-            "A": QRect(right - 2 * side - 3, top, side, side),
-            "B": QRect(right - side, top, side, side),
-        }
-
-    def _step_at(self, event: QMouseEvent) -> int:
-        at = event.position()
-        position = int(at.x() // _STRIP_WIDTH if self.lying else at.y() // self.row_height)
-        return position if 0 <= position < len(self.steps) else -1
-
-    def _numbers_width(self) -> int:
-        advance = self.fontMetrics().horizontalAdvance
-        return advance(">0.999") + advance(share_text(0.99)) + 20
-
-    # Painting
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme = current_theme()
-        painter = QPainter(self)
-        painter.fillRect(event.rect(), QColor(theme.panel))
-        if not self.steps:
-            painter.setPen(QColor(theme.muted))
-            flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
-            painter.drawText(self.rect().adjusted(12, 12, -12, -12), flags, self._empty)
-            return
-        for position, (step, scale) in enumerate(zip(self.steps, self._scales, strict=True)):
-            if event.rect().intersects(self.area(position)):
-                self._paint_step(painter, position, step, scale)
-
-    def _paint_step(self, painter: QPainter, position: int, step: StripStep, scale: Scale) -> None:
-        theme, area = current_theme(), self.area(position)
-        is_b = step.node.classes == self._contrast
-        if step.chosen or is_b:
-            tint = letter_colour("A" if step.chosen else "B")
-            tint.setAlpha(28 if theme.name == "light" else 70)
-            painter.fillRect(area, tint)
-        elif position == self._hovered:
-            painter.fillRect(area, QColor(theme.hover))
-        picture = QRect(area.left() + 8, area.top() + 2, _PICTURE, _PICTURE)
-        if not self.lying:
-            picture.moveTop(area.top() + (area.height() - _PICTURE) // 2)
-        ratio = self.devicePixelRatioF()
-        size = QSize(round(self._thumbnail.width() / ratio), round(self._thumbnail.height() / ratio))
-        place = QRect(
-            picture.center().x() - size.width() // 2, picture.center().y() - size.height() // 2, *size.toTuple()
-        )
-        painter.drawImage(place, self._thumbnail)
-        painter.drawImage(place, self._overlay(step, scale))
-        if step.chosen or step.suggested or is_b:
-            colour = letter_colour("A") if step.chosen else letter_colour("B") if is_b else QColor(theme.text)
-            style = Qt.PenStyle.SolidLine if step.chosen or is_b else Qt.PenStyle.DashLine
-            painter.setPen(QPen(colour, 2 if step.chosen or is_b else 1, style))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(picture.adjusted(-1, -1, 0, 0))
-        self._paint_words(painter, position, step, area, picture)
-        if self.hasFocus() and position == self._current:
-            painter.setPen(QPen(QColor(theme.accent), 1, Qt.PenStyle.DotLine))
-            painter.drawRect(area.adjusted(1, 0, -2, -1))
-
-    def _paint_words(self, painter: QPainter, position: int, step: StripStep, area: QRect, picture: QRect) -> None:
-        theme, line = current_theme(), self.fontMetrics().height()
-        size = counted(len(step.node.classes), "class", "classes")
-        note = f"{len(step.node.classes)} · suggested" if step.suggested else size
-        p, spread = probability_text(step.probability), share_text(step.area)
-        font = QFont(self.font())
-        font.setBold(step.suggested)
-        middle, right = int(Qt.AlignmentFlag.AlignVCenter), int(Qt.AlignmentFlag.AlignRight)
-        lines: tuple[tuple[str, str], ...]
-        if self.lying:
-            lines = ((step.node.name, theme.text), (f"{note}", theme.muted), (f"{p}   {spread}", theme.text))
-            words = QRect(area.left() + 8, picture.bottom() + 4, area.width() - 12, line)
-        else:
-            words = QRect(picture.right() + 9, area.top() + (area.height() - 2 * line) // 2, 0, line)
-            words.setRight(area.right() - self._numbers_width() - 4)
-            lines = ((step.node.name, theme.text), (note, theme.muted))
-            painter.setPen(QColor(theme.text))
-            numbers = area.adjusted(0, 0, -8, 0)
-            painter.drawText(numbers, right | middle, spread)
-            numbers.setRight(numbers.right() - painter.fontMetrics().horizontalAdvance(share_text(0.99)) - 8)
-            painter.drawText(numbers, right | middle, p)
-        offered = self._letters(position) if position == self._hovered else {}
-        if offered and not self.lying:
-            words.setRight(min(words.right(), offered["A"].left() - 4))
-        for text, colour in lines:
-            painter.setFont(font if text is lines[0][0] else self.font())
-            painter.setPen(QColor(colour))
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, words.width())
-            painter.drawText(words, middle, shown)
-            words.translate(0, line)
-        painter.setFont(self.font())
-        for letter, square in offered.items():
-            draw_letter(painter, square, letter, filled=False)
-
-    def _overlay(self, step: StripStep, scale: Scale) -> QImage:
-        key = (step.shown, scale, self._tables)
-        if key not in self._overlays:
-            if len(self._overlays) > 100:
-                self._overlays.clear()
-            geometry = step.shown.geometry
-            height, width = self._thumbnail.height(), self._thumbnail.width()
-            x = (np.arange(width) + 0.5) * geometry.picture[0] / width
-            y = (np.arange(height) + 0.5) * geometry.picture[1] / height
-            indices = scale.indices(interpolate(step.shown.values, *geometry.to_grid(x, y)))
-            words = np.ascontiguousarray(premultiplied_table(*self._tables)[indices])
-            image = QImage(words.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
-            self._overlays[key] = image.copy()
-        return self._overlays[key]
-
-    # Mouse and keys
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        position = self._step_at(event)
-        if position < 0 or event.button() != Qt.MouseButton.LeftButton:
-            return
-        key, offered = self.steps[position].node.key, self._letters(position)
-        with_control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        as_b = offered["B"].contains(event.position().toPoint()) or with_control
-        (self.contrasted if as_b else self.chosen).emit(key)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        position = self._step_at(event)
-        if position == self._hovered:
-            return
-        for changed in (self._hovered, position):
-            if changed >= 0:
-                self.update(self.area(changed))
-        self._hovered = position
-        if position >= 0:
-            step = self.steps[position]
-            self.setToolTip(
-                f"{step.node.name} · {step.node.key}\n{step.node.gloss}\n"
-                f"p = {step.probability:.7g}; 90 % of its map lie on {100 * step.area:.1f} % of the picture\n"
-                "Click makes it A, Ctrl+click makes it B"
-            )
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hovered = -1
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        moves = {Qt.Key.Key_Up: -1, Qt.Key.Key_Left: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_Right: 1}
-        if event.modifiers() == Qt.KeyboardModifier.NoModifier and event.key() in moves and self.steps:
-            self._current = min(max(self._current + moves[Qt.Key(event.key())], 0), len(self.steps) - 1)
-            step = self.steps[self._current]
-            self.setAccessibleDescription(f"{step.node.name}, p {probability_text(step.probability)}")
-            self.update()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.steps:
-            as_b = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-            (self.contrasted if as_b else self.chosen).emit(self.steps[self._current].node.key)
-        else:
-            super().keyPressEvent(event)
 
 
 class _Heading(QWidget):
@@ -300,7 +43,7 @@ class _Heading(QWidget):
         painter.drawText(area, middle | right, "spread")
         area.setRight(area.right() - painter.fontMetrics().horizontalAdvance("spread") - 8)
         painter.drawText(area, middle | right, "p")
-        painter.drawText(QRect(8 + _PICTURE + 9, 0, 100, self.height()), middle, "group")
+        painter.drawText(QRect(8 + PICTURE + 9, 0, 100, self.height()), middle, "group")
 
 
 class LadderPanel(DockPanel):
@@ -309,6 +52,7 @@ class LadderPanel(DockPanel):
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._hub = hub
+        self._seen: object = None
         self.own = IconButton("scales", "Each step on its own scale instead of everything's", checkable=True)
         self.own.toggled.connect(lambda _: self.show_scene(self._hub.scene))
         self.plotted = IconButton("plot", "Plot p and spread against the steps", checkable=True)
@@ -342,8 +86,17 @@ class LadderPanel(DockPanel):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
         self.row.show_steps(scene, self.own.isChecked())
+        if scene.target != self._seen:
+            self._seen = scene.target
+            QTimer.singleShot(0, self._show_chosen)  # once the rows have their places
         if not self.plot.isHidden():
             self.plot.show_steps(scene.strip)
+
+    def _show_chosen(self) -> None:
+        """Scroll to the step that is A."""
+        if any(step.chosen for step in self.row.steps):
+            place = self.row.area(self.row.current)
+            self.scroller.ensureVisible(place.center().x(), place.center().y(), place.width() // 2, place.height())
 
     def _show_plot(self, on: bool) -> None:
         self.plot.show_steps(self._hub.scene.strip)

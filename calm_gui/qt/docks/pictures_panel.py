@@ -98,6 +98,7 @@ class PicturesPanel(DockPanel):
         self._known: object = None
         self._only: frozenset[str] | None = None
         self.list = _Thumbnails(hub)
+        self.list.setObjectName("film")
         self.list.clicked.connect(self._on_click)
         self.filter = QLineEdit()
         self.filter.setPlaceholderText("Name or predicted class")
@@ -196,7 +197,9 @@ class PicturesPanel(DockPanel):
             painter.drawEllipse(2, 2, 14, 14)
             painter.drawText(2, 2, 14, 14, int(Qt.AlignmentFlag.AlignCenter), "✓" if verdict else "✗")
             painter.end()
-        item.setIcon(QIcon(marked))
+        shown = QIcon(marked)
+        shown.addPixmap(marked, QIcon.Mode.Selected)  # or the current picture would be tinted
+        item.setIcon(shown)
 
     def _apply_filter(self) -> None:
         needle, scene = fold_text(self.filter.text()), self._hub.scene

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -32,6 +32,9 @@ from calm_gui.render.overlay import UNSEEN_DIM
 from calm_gui.render.words import dim, even_shape, map_words, winner_words
 from calm_gui.session.scene import PaneContent, chosen_cells
 from calm_gui.session.state import RegionShape, View
+
+if TYPE_CHECKING:
+    from calm_gui.qt.panes.region_editor import RegionEditor
 
 __all__ = ["MapCanvas", "Tool"]
 
@@ -83,6 +86,7 @@ class MapCanvas(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("picture with map")
         self.tool: Tool = "pan"
+        self.editor: RegionEditor | None = None
         self._content: PaneContent | None = None
         self._view = View()
         self._regions: tuple[RegionShape, ...] = ()
@@ -128,9 +132,20 @@ class MapCanvas(QWidget):
     # Where the picture lies
 
     @property
-    def _picture_size(self) -> tuple[int, int] | None:
-        explanation = self._content.explanation if self._content else None
-        return explanation.geometry.picture if explanation else None
+    def regions(self) -> tuple[RegionShape, ...]:
+        """The regions that are drawn."""
+        return self._regions
+
+    @property
+    def zoomed_in(self) -> bool:
+        """Whether a drag pans."""
+        return self._zoom > 1
+
+    @property
+    def picture_size(self) -> tuple[int, int] | None:
+        """Width and height of the picture in its pixels."""
+        pixels = self._content.pixels if self._content else None
+        return None if pixels is None else (pixels.shape[1], pixels.shape[0])
 
     def _fit(self, size: tuple[int, int]) -> float:
         return min(self.width() / size[0], self.height() / size[1])
@@ -143,12 +158,12 @@ class MapCanvas(QWidget):
     @property
     def _least_zoom(self) -> float:
         """1, or where one pixel of the picture is one of the screen, if the picture is smaller than the pane."""
-        size = self._picture_size
+        size = self.picture_size
         return min(1.0, 1 / (self._fit(size) * self.devicePixelRatioF())) if size else 1.0
 
     def picture_rect(self) -> QRectF:
         """Where the whole picture lies, in this widget's coordinates."""
-        size = self._picture_size
+        size = self.picture_size
         if size is None:
             return QRectF()
         scale = self._fit(size) * self._zoom
@@ -162,7 +177,7 @@ class MapCanvas(QWidget):
 
     def to_picture(self, point: QPointF) -> tuple[float, float] | None:
         """Picture coordinates of a point of this widget; None outside."""
-        rect, size = self.picture_rect(), self._picture_size
+        rect, size = self.picture_rect(), self.picture_size
         if size is None or not rect.contains(point):
             return None
         return (
@@ -170,9 +185,9 @@ class MapCanvas(QWidget):
             (point.y() - rect.y()) / rect.height() * size[1],
         )
 
-    def _nearest(self, point: QPointF) -> tuple[float, float] | None:
+    def nearest(self, point: QPointF) -> tuple[float, float] | None:
         """Picture coordinates of the point of the picture that is nearest to a point of this widget."""
-        rect, size = self.picture_rect(), self._picture_size
+        rect, size = self.picture_rect(), self.picture_size
         if size is None or rect.isEmpty():
             return None
         across, down = (point.x() - rect.x()) / rect.width(), (point.y() - rect.y()) / rect.height()
@@ -180,12 +195,12 @@ class MapCanvas(QWidget):
 
     def from_picture(self, x: float, y: float) -> QPointF:
         """A point of this widget from picture coordinates."""
-        rect, size = self.picture_rect(), self._picture_size or (1, 1)
+        rect, size = self.picture_rect(), self.picture_size or (1, 1)
         return QPointF(rect.x() + x / size[0] * rect.width(), rect.y() + y / size[1] * rect.height())
 
     def _on_canvas(self, points: np.ndarray) -> np.ndarray:
         """The same for many points (n,2) at once."""
-        rect, size = self.picture_rect(), self._picture_size or (1, 1)
+        rect, size = self.picture_rect(), self.picture_size or (1, 1)
         return points * (rect.width() / size[0], rect.height() / size[1]) + (rect.x(), rect.y())
 
     # Painting
@@ -194,7 +209,7 @@ class MapCanvas(QWidget):
         theme = current_theme()
         painter = QPainter(self)
         content = self._content
-        if content is None or content.explanation is None or content.explanation.picture is None:
+        if content is None or content.pixels is None:
             painter.fillRect(self.rect(), QColor(theme.canvas))
             self._say(painter, content.message if content and content.message else "explaining …")
             return
@@ -213,6 +228,8 @@ class MapCanvas(QWidget):
             self._draw_cross(painter)
         if content.shown is None and content.message:
             self._say(painter, content.message)
+        elif content.explanation is None:
+            self._say(painter, "explaining …", bottom=True)
         elif content.message:
             self._say(painter, content.message, bottom=True)
 
@@ -225,7 +242,7 @@ class MapCanvas(QWidget):
 
     def _samples(self, visible: QRect) -> tuple[np.ndarray, np.ndarray]:
         """Picture coordinates of the centres of the visible device pixels, by column (an even number) and row."""
-        ratio, rect, size = self.devicePixelRatioF(), self.picture_rect(), self._picture_size or (1, 1)
+        ratio, rect, size = self.devicePixelRatioF(), self.picture_rect(), self.picture_size or (1, 1)
         x = (visible.left() + np.arange(even_shape(visible.width(), 0)[1]) + 0.5) / ratio
         y = (np.arange(visible.top(), visible.bottom() + 1) + 0.5) / ratio
         return (x - rect.x()) / rect.width() * size[0], (y - rect.y()) / rect.height() * size[1]
@@ -243,7 +260,7 @@ class MapCanvas(QWidget):
     def _draw_picture(self, painter: QPainter, visible: QRect, content: PaneContent) -> None:
         """Draw the picture and what lies over it, as one image where all of the map has one opacity."""
         key = (
-            content.explanation,
+            id(content.pixels),
             visible,
             self.devicePixelRatioF(),
             self._zoom,
@@ -275,13 +292,11 @@ class MapCanvas(QWidget):
         return self._dimmed_words
 
     def _scaled_picture(self, visible: QRect) -> QImage:
-        assert self._content is not None and self._content.explanation is not None
-        explanation = self._content.explanation
-        pixels = explanation.picture
-        assert pixels is not None
-        if self._source_of is not explanation:
+        assert self._content is not None and self._content.pixels is not None
+        pixels = self._content.pixels
+        if self._source_of is not pixels:
             height, width = pixels.shape[:2]
-            self._source_of = explanation
+            self._source_of = pixels
             self._source = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888).convertToFormat(
                 QImage.Format.Format_RGB32
             )
@@ -411,17 +426,20 @@ class MapCanvas(QWidget):
 
     def _draw_regions(self, painter: QPainter) -> None:
         accent = QColor(current_theme().accent)
-        for shape in self._regions:
+        labels: list[QRect] = []
+        for shape in self.editor.shown(self._regions) if self.editor else self._regions:
             points = [self.from_picture(x, y) for x, y in shape.points]
             self._outline(painter, shape.kind, points, accent, self._on_screen(shape.radius))
             corner = QPointF(min(p.x() for p in points), min(p.y() for p in points))
-            self._label(painter, corner, shape.name, accent)
+            self._label(painter, corner, shape.name, accent, labels)
+        if self.editor:
+            self.editor.draw(painter)
         if self._stroke:
             points = [self.from_picture(x, y) for x, y in self._stroke]
             self._outline(painter, self.tool, points, accent, _BRUSH)
 
     def _on_screen(self, length: float) -> float:
-        size = self._picture_size
+        size = self.picture_size
         return length * self.picture_rect().width() / size[0] if size else 0.0
 
     @staticmethod
@@ -443,10 +461,15 @@ class MapCanvas(QWidget):
                 painter.drawPolygon(QPolygonF(points))
             painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    @staticmethod
-    def _label(painter: QPainter, corner: QPointF, text: str, colour: QColor) -> None:
+    def _label(self, painter: QPainter, corner: QPointF, text: str, colour: QColor, others: list[QRect]) -> None:
+        """Write a region's name above its corner; inside the widget, and below the names that are there already."""
         box = painter.fontMetrics().boundingRect(text).adjusted(-4, -1, 4, 1)
         box.moveBottomLeft(corner.toPoint())
+        box.moveTop(max(0, box.top()))
+        box.moveLeft(max(0, min(box.left(), self.width() - box.width())))
+        while other := next((there for there in others if there.intersects(box)), None):
+            box.moveTop(other.bottom() + 1)
+        others.append(box)
         painter.fillRect(box, colour)
         painter.setPen(QColor(current_theme().accent_text))
         painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
@@ -482,13 +505,13 @@ class MapCanvas(QWidget):
 
     def _brush_radius(self) -> float:
         """In pixels of the picture: the same on the screen at every zoom."""
-        size = self._picture_size
+        size = self.picture_size
         return _BRUSH * size[0] / self.picture_rect().width() if size else 0.0
 
     # Mouse
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        size = self._picture_size
+        size = self.picture_size
         if size is None or not event.angleDelta().y():
             return
         factor = 1.25 ** (event.angleDelta().y() / 120)
@@ -502,7 +525,7 @@ class MapCanvas(QWidget):
 
         A picture smaller than the pane can be made as small as its own pixels.
         """
-        size = self._picture_size
+        size = self.picture_size
         if size is None:
             return
         at = at or QPointF(self.rect().center())
@@ -528,7 +551,7 @@ class MapCanvas(QWidget):
             return
         self._pressed, self._still = event.position(), True
         self._start_centre = self._view.centre
-        point = self._nearest(event.position())
+        point = self.nearest(event.position())
         if self.tool != "pan" and event.button() == Qt.MouseButton.LeftButton and point:
             self._stroke = [point]
             self.update()
@@ -548,7 +571,7 @@ class MapCanvas(QWidget):
 
     def _draw_on(self, position: QPointF) -> None:
         """Take what is being drawn on to a place; what lies outside the picture counts as its edge."""
-        point = self._nearest(position)
+        point = self.nearest(position)
         if point and point != self._stroke[-1]:
             self._stroke = [self._stroke[0], point] if self.tool == "box" else [*self._stroke, point]
             self.update()

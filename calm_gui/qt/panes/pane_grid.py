@@ -61,6 +61,7 @@ class PaneGrid(QWidget):
         self._arranged: tuple[int, int | None] = (0, None)
         self._tool: Tool = "pan"
         self._alone: int | None = None
+        self._columns: int | None = None
         self._flickering, self._swapped = False, False
         self._slider = False
         self._grid = QGridLayout(self)
@@ -101,6 +102,11 @@ class PaneGrid(QWidget):
     def enlarged(self) -> bool:
         """Whether one pane is shown alone."""
         return self._alone is not None
+
+    def fix_columns(self, columns: int | None) -> None:
+        """Arrange the panes in so many columns; None takes those that show the pictures largest."""
+        self._columns = columns
+        self._arrange()
 
     def flicker(self, on: bool) -> None:
         """Whether `flicker_once` has an effect; the active pane is itself again where not."""
@@ -169,6 +175,8 @@ class PaneGrid(QWidget):
         width, height = explanation.geometry.picture if explanation else (4, 3)
         shown = self.panes if self._alone is None else [self.panes[min(self._alone, len(self.panes) - 1)]]
         columns = best_columns(len(shown), self.width(), self.height(), width / height)
+        if self._columns is not None:
+            columns = min(self._columns, len(shown))
         if (columns, self._alone) == self._arranged:
             return
         self._arranged = (columns, self._alone)

@@ -11,6 +11,7 @@ from calm_gui.qt.panes.colour_bar import ColourBar
 from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.panes.pane_header import HeaderTexts, PaneHeader
 from calm_gui.qt.panes.pane_menu import fill_pane_menu
+from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.naming import number_text
 from calm_gui.session.expression import Expression
@@ -87,6 +88,7 @@ class PaneWidget(QFrame):
         canvas.focused.connect(lambda: self.activated.emit(self._position))
         canvas.moved.connect(lambda zoom, centre: workspace.update_view(undoable=False, zoom=zoom, centre=centre))
         canvas.drawn.connect(self._on_drawn)
+        canvas.editor = RegionEditor(canvas, workspace)
 
     def fit_text(self) -> None:
         """Take the height that the letters ask for."""

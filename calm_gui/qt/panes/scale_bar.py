@@ -7,20 +7,18 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
-    QImage,
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPolygonF,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.qt.panes.limit_field import LimitField
+from calm_gui.qt.panes.scale_painter import Ruler, paint_arrows, paint_ruler
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.measure import scaled
-from calm_gui.render.colormap import colour_table, premultiplied_table
 from calm_gui.render.notation import Notation
 from calm_gui.render.scale import Scale
 from calm_gui.session.limits import Limits
@@ -29,7 +27,6 @@ __all__ = ["ScaleBar", "Shown"]
 
 _LIMITS_ONLY_BELOW = 160
 _BAR = 16
-_HANDLE = (22, 6)
 _STEP = 0.02
 """Of the range: what Up and Down change a limit by."""
 
@@ -87,8 +84,6 @@ class ScaleBar(QWidget):
         self._mark: float | None = None
         self._axis: tuple[float, float] | None = None
         self._dragged = 0
-        self._table_of = ""
-        self._colours = QImage()
         small = self.font()
         small.setPointSizeF(max(7.0, small.pointSizeF() - 1.5))
         self._small = small
@@ -244,77 +239,20 @@ class ScaleBar(QWidget):
         foot = QRect(8, self.height() - line - 3, self.width() - (32 if self.shown.limits else 12), line)
         painter.drawText(foot, painter.fontMetrics().elidedText(self.foot, elide, foot.width()))
         if self.limits_only:
-            self._paint_arrows(painter, QRectF(12, self.high.y(), _BAR, self.high.height() * 2 + 2))
+            fields = QRectF(12, self.high.y(), _BAR, self.high.height() * 2 + 2)
+            paint_arrows(painter, fields, self.shown.table, self.beyond)
             return
-        self._paint_bar(painter)
-
-    def _paint_bar(self, painter: QPainter) -> None:
-        assert self.shown is not None
-        theme, bar, axis, scale = current_theme(), self._bar(), self._axis_scale(), self.shown.scale
-        ends = colour_table(self.shown.table)
-        top, bottom = (bar.bottom() - axis.position(v) * bar.height() for v in (scale.high, scale.low))
-        painter.fillRect(bar, QColor(*ends[255].tolist()))
-        painter.fillRect(QRectF(bar.left(), bottom, bar.width(), bar.bottom() - bottom), QColor(*ends[0].tolist()))
-        if scale.high > scale.low:
-            painter.drawImage(QRectF(bar.left(), top, bar.width(), bottom - top), self._ramp())
-        else:
-            painter.fillRect(bar, QColor(*ends[scale.flat].tolist()))
-        self._paint_arrows(painter, bar)
-        self._paint_ticks(painter, bar, axis)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for y in (top, bottom):
-            painter.setPen(QColor(theme.text))
-            painter.setBrush(QColor(theme.panel))
-            handle = QRectF(bar.center().x() - _HANDLE[0] / 2, y - _HANDLE[1] / 2, *_HANDLE)
-            painter.drawRoundedRect(handle, 2, 2)
-        if self._mark is not None and scale.high > scale.low:
-            y = bar.bottom() - axis.position(self._mark) * bar.height()
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.text))
-            painter.drawPolygon(QPolygonF([QPointF(1, y - 5), QPointF(1, y + 5), QPointF(9, y)]))
-
-    def _paint_arrows(self, painter: QPainter, bar: QRectF) -> None:
-        """Point beyond an end where values of the maps lie beyond it."""
-        assert self.shown is not None
-        ends, middle = colour_table(self.shown.table), bar.center().x()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(current_theme().text))
-        below, above = self.beyond
-        for on, y, by, colour in ((above, bar.top() - 4, -7, ends[255]), (below, bar.bottom() + 4, 7, ends[0])):
-            if on:
-                painter.setBrush(QColor(*colour.tolist()))
-                painter.drawPolygon(
-                    QPolygonF([QPointF(middle - 6, y), QPointF(middle + 6, y), QPointF(middle, y + by)])
-                )
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-    def _ramp(self) -> QImage:
-        """The colours from high to low."""
-        assert self.shown is not None
-        if self.shown.table != self._table_of:
-            self._table_of = self.shown.table
-            words = premultiplied_table(self.shown.table, 1.0)[::-1].copy()
-            self._colours = QImage(words.data, 1, 256, 4, QImage.Format.Format_RGB32).copy()
-        return self._colours
-
-    def _paint_ticks(self, painter: QPainter, bar: QRectF, axis: Scale) -> None:
-        """Write the round numbers between the fields, as many as there is room for."""
-        theme, metrics = current_theme(), painter.fontMetrics()
-        line = metrics.height()
-        about = min(5, max(2, int(bar.height() / (2.6 * line))))
-        room = (self.high.height() + line) / 2 + 1
-        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        for value in axis.round_values(about):
-            y = bar.bottom() - axis.position(value) * bar.height()
-            if y - bar.top() < room or bar.bottom() - y < room:
-                continue
-            painter.setPen(QColor(theme.muted))
-            painter.drawLine(QPointF(bar.right() + 1, y), QPointF(bar.right() + 5, y))
-            painter.setPen(QColor(theme.text))
-            text = self.notation.text(value)
-            area = QRectF(bar.right() + 6, y - line / 2, self.width() - bar.right() - 14, line)
-            if metrics.horizontalAdvance(text) <= area.width():  # cut it would be another number
-                painter.drawText(area, right, text)
+        free = self.high.height() / 2 + 1
+        ruler = Ruler(
+            self._bar(),
+            self._axis_scale(),
+            self.shown.scale,
+            self.shown.table,
+            self.notation,
+            free,
+            self.width() - 8,
+        )
+        paint_ruler(painter, ruler, self.beyond, self._mark)
 
     # Limits
 

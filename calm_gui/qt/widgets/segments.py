@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
@@ -44,6 +44,7 @@ class Segments(QWidget):
             button.setAccessibleName(f"{name}: {text}")
             button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
             button.clicked.connect(lambda _=False, v=value: self.chosen.emit(v))
+            button.installEventFilter(self)
             self.group.addButton(button)
             self.buttons[value] = button
             row.addWidget(button)
@@ -58,13 +59,15 @@ class Segments(QWidget):
         for of, button in self.buttons.items():
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if of == entry else Qt.FocusPolicy.ClickFocus)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Left and Right choose the next one; Qt's own keys would only go to buttons that Tab reaches."""
         by = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
-        buttons = [button for button in self.buttons.values() if button.isEnabled() and not button.isHidden()]
-        current = next((i for i, button in enumerate(buttons) if button.hasFocus()), -1)
-        if event.key() in by and current >= 0:
-            goal = buttons[(current + by[Qt.Key(event.key())]) % len(buttons)]
-            goal.setFocus()
-            goal.click()
-        else:
-            super().keyPressEvent(event)
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in by:
+            buttons = [button for button in self.buttons.values() if button.isEnabled() and not button.isHidden()]
+            current = next((i for i, button in enumerate(buttons) if button is watched), -1)
+            if current >= 0:
+                goal = buttons[(current + by[Qt.Key(event.key())]) % len(buttons)]
+                goal.setFocus()
+                goal.click()
+                return True
+        return super().eventFilter(watched, event)

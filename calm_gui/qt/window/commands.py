@@ -122,6 +122,15 @@ def _view(window: "MainWindow") -> Menu:
             checked=False,
         ),
         None,
+        Command(
+            "ranks",
+            "Ra&nk of the cell as unit",
+            lambda on: workspace.update_view(ranks=on),
+            "Ctrl+Shift+U",
+            tip="What maps of different methods can share",
+            checked=False,
+        ),
+        None,
         *_docks(window),
         None,
         Command("theme", "D&ark", window.set_dark, "Ctrl+D", checked=current_theme() is DARK),
@@ -165,6 +174,16 @@ def _panes(window: "MainWindow") -> Menu:
         Command("add_pane", "&Add pane", workspace.add_pane, "Ctrl+T"),
         Command("close_pane", "&Close pane", lambda: workspace.close_pane(workspace.state.active), "Ctrl+W"),
         Command("next_pane", "&Next pane", window.pane_actions.next_pane, "F6"),
+        None,
+        *(
+            Command(f"columns_{count or 'fit'}", text, lambda c=count: window.panes.fix_columns(c))
+            for count, text in (
+                (None, "Columns as they &fit"),
+                (1, "One column"),
+                (2, "Two columns"),
+                (3, "Three columns"),
+            )
+        ),
         None,
         Command("enlarge", "&Enlarge the pane", window.pane_actions.enlarge, "Ctrl+M", checked=False),
         Command("flicker", "&Flicker with the next pane", window.pane_actions.flicker, "Ctrl+J", checked=False),

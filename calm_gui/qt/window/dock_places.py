@@ -60,6 +60,7 @@ class DockPlaces(QObject):
         self._given: dict[str, int] = {}
         self._folded: dict[Area, list[str]] = {}
         self._alone = False
+        self._insisted: set[str] = set()
         self._shared: tuple[str, ...] = ()
         window.setDockNestingEnabled(True)
         window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
@@ -98,20 +99,19 @@ class DockPlaces(QObject):
             return []
         floating = [key for key in self.wanted if self.frames[key].isFloating()]
         docked = [key for key in self.wanted if key not in floating]
-        height = self._window.height() + (0 if self._window.isFullScreen() else _TITLE_BAR)
-        if height < scaled(self._window, _FOLD_FILM_BELOW):
-            docked = [key for key in docked if key != "pictures" or self._opened_small(key)]
+        if self._is_low:
+            docked = [key for key in docked if key != "pictures" or key in self._insisted]
         if self._window.width() < scaled(self._window, _ONE_SIDE_BELOW):
             sides = [key for key in docked if self.area_of(key) != "bottom"]
             together = set(sides[-1:])
             docked = [key for key in docked if self.area_of(key) == "bottom" or key in together]
         return floating + docked
 
-    def _opened_small(self, key: str) -> bool:
-        """Whether a person opened a dock while the window was as small as it is."""
-        return key == self._opened_last
-
-    _opened_last = ""
+    @property
+    def _is_low(self) -> bool:
+        """Whether the window is so low that the film folds unless a person opens it."""
+        height = self._window.height() + (0 if self._window.isFullScreen() else _TITLE_BAR)
+        return height < scaled(self._window, _FOLD_FILM_BELOW)
 
     def toggle(self, key: str, keep: bool = False) -> None:
         """Open a dock and fold the others of its area, unless `keep`; fold it if it's in front of all."""
@@ -132,7 +132,7 @@ class DockPlaces(QObject):
         self.wanted = [k for k in self.wanted if k != key and (keep or k not in others or self.frames[k] in tabbed)] + [
             key
         ]
-        self._opened_last = key
+        self._insisted.add(key)
         self.apply()
         self.frames[key].raise_()
 
@@ -144,8 +144,7 @@ class DockPlaces(QObject):
     def fold(self, key: str) -> None:
         """Fold a dock."""
         self.wanted = [k for k in self.wanted if k != key]
-        if self._opened_last == key:
-            self._opened_last = ""
+        self._insisted.discard(key)
         self.apply()
 
     def fold_area(self, area: Area) -> None:
@@ -158,7 +157,7 @@ class DockPlaces(QObject):
             first = [dock.key for dock in DOCKS.values() if self.area_of(dock.key) == area][:1]
             back = self._folded.get(area) or first
             self.wanted = [key for key in self.wanted if key not in back] + back
-            self._opened_last = back[-1] if back else ""
+            self._insisted.update(back)
         self.apply()
 
     def pictures_alone(self, on: bool) -> None:
@@ -168,6 +167,8 @@ class DockPlaces(QObject):
 
     def apply(self) -> None:
         """Show the docks that are wanted and have room, and no others."""
+        if not self._is_low:
+            self._insisted.clear()
         shown = self.shown_now()
         for key, frame in self.frames.items():
             if frame.isHidden() != (key not in shown):
@@ -214,7 +215,7 @@ class DockPlaces(QObject):
         room = self._window.height() * _HIGHEST if below else self._window.width() * _WIDEST
         if key in self._sizes:
             return scaled(self._window, self._sizes[key])
-        size = frame.dock.size if below == (frame.dock.area == "bottom") else 272 if not below else 200
+        size = frame.dock.size if below == (frame.dock.area == "bottom") else 272 if not below else 150
         return min(scaled(self._window, size), int(room))
 
     def _keep_sizes(self) -> None:

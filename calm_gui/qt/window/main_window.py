@@ -132,6 +132,7 @@ class MainWindow(QMainWindow):
         hub.hovered.connect(self._show_cursor)
         hub.complained.connect(self.messages.say)
         hub.said.connect(self.status.say)
+        hub.results_wanted.connect(lambda: self.docks.open("results"))
         hub.asked.connect(self._ask)
         hub.keep_wanted.connect(self.dialogs.keep_target)
         hub.enlarge_wanted.connect(self.actions_by_name["enlarge"].toggle)
@@ -175,6 +176,8 @@ class MainWindow(QMainWindow):
             self._opened = opened
             self._show_what_is_open(scene, model)
         self.status.zoom.setText(self.pane_actions.zoom_text())
+        if self.actions_by_name["ranks"].isChecked() != state.view.ranks:
+            self.actions_by_name["ranks"].setChecked(state.view.ranks)
         self._enable(
             undo=self.workspace.store.can_undo,
             redo=self.workspace.store.can_redo,
@@ -241,6 +244,7 @@ class MainWindow(QMainWindow):
 
     def find_class(self) -> None:
         """Bring the keyboard to the search for classes."""
+        self.actions_by_name["pictures_alone"].setChecked(False)
         if not self.docks.is_open("classes"):
             self.docks.open("classes")
         self.panel("classes").focus_search()
@@ -278,7 +282,8 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.panes.focus_active()
+        if not event.spontaneous():  # and not when it comes back from an icon
+            self.panes.focus_active()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space, held while the keyboard is on a pane, shows the picture without its map; Escape ends what is on."""

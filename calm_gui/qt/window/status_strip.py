@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QW
 
 from calm_gui.qt.hub import Hub, Progress
 from calm_gui.qt.steady_label import SteadyLabel
-from calm_gui.qt.widgets.elided_label import ElidedLabel
+from calm_gui.qt.widgets.line_label import LineLabel
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.qt.window.side_stripe import DockButton
@@ -21,15 +21,14 @@ class StatusStrip(QWidget):
     Attributes
     ----------
     buttons : list of DockButton
-    words : ElidedLabel
+    words : LineLabel
         What is under the cursor, what is being done, or a message for a few seconds.
     """
 
     def __init__(self, hub: Hub, places: DockPlaces, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.buttons = [DockButton(places, key) for key in places.keys_in(("bottom",))]
-        self.words = ElidedLabel()
-        self.words.setObjectName("muted")
+        self.words = LineLabel()
         self.zoom = SteadyLabel("1000 %")
         self.zoom.setObjectName("muted")
         self.zoom.setToolTip("Pixels of the screen for each of the picture. Ctrl+0 fits it, Ctrl+1 shows 100 %")

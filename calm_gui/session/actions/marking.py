@@ -29,6 +29,15 @@ class Marking(Intents):
         renamed = shape._replace(name=name)
         self.store.update(regions=tuple(renamed if r == shape else r for r in self.state.regions))
 
+    def change_region(self, shape: RegionShape, changed: RegionShape, undoable: bool = True) -> None:
+        """Put a changed region in the place of another; one that holds no area is ignored.
+
+        What a drag does on its way isn't undoable; its end is, and undoing it goes back to before the drag.
+        """
+        if changed.holds_area and changed != shape:
+            regions = tuple(changed if r == shape else r for r in self.state.regions)
+            self.store.update(undoable, regions=regions)
+
     def remove_region(self, shape: RegionShape) -> None:
         """Forget a region."""
         self.store.update(regions=tuple(r for r in self.state.regions if r != shape))

@@ -146,8 +146,11 @@ def _evaluate(options: argparse.Namespace) -> None:
     for path in files:
         check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)
     found = read_set(plan)  # all faults of the data come here, before any network
-    journal = plan.journal(_journal_path(options.out), found, resume=options.resume) if options.out else None
-    results = _measured(plan, found, options, journal)
+    journal = None
+    if options.out:
+        place = _journal_path(options.out)
+        journal = plan.journal(place, found, resume=options.resume, overwrite=options.overwrite)
+    results, failures = _measured(plan, found, options, journal)
     content = content_of(plan, results)
     tables = plan.evaluation.tables(results)
     if options.compare:
@@ -164,6 +167,10 @@ def _evaluate(options: argparse.Namespace) -> None:
         draw(plan.evaluation, results, options.out, overwrite=options.overwrite)
     if journal:
         journal.discard()
+    if failures:
+        raise DataError(
+            f"{len(failures)} of {len(options.checkpoint)} checkpoints have no results: {'; '.join(failures)}"
+        )
 
 
 def _plan(options: argparse.Namespace) -> Any:
@@ -187,24 +194,31 @@ def _plan(options: argparse.Namespace) -> Any:
     )
 
 
-def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) -> dict[str, Any]:
+def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) -> tuple[dict[str, Any], list[str]]:
+    """Results by checkpoint, and why others have none: the hours that one took aren't lost because another fails."""
     from tqdm import tqdm
 
     from calm_gui.api import load_checkpoint
     from calm_training.evaluate.plan import measure
     from calm_training.evaluate.sweep import SweepOptions
 
-    results = {}
+    results, failures = {}, []
     count = None if options.command == "cues" else len(found.pictures)
     for name in options.checkpoint:
-        model = load_checkpoint(name, options.device)
-        with tqdm(total=count, desc=model.name, unit="picture", disable=options.quiet) as bar:
-            sweep = SweepOptions(options.batch, options.workers, journal, bar.update)
-            results[name] = measure(plan, model, found, sweep)
+        try:
+            model = load_checkpoint(name, options.device)
+            with tqdm(total=count, desc=model.name, unit="picture", disable=options.quiet) as bar:
+                sweep = SweepOptions(options.batch, options.workers, journal, bar.update)
+                results[name] = measure(plan, model, found, sweep)
+        except CalmError as error:
+            if name == options.checkpoint[-1] and not results:
+                raise
+            failures.append(f"{name}: {error}")
+            continue
         if not options.quiet and sweep.seconds["total"] > 0:
             share = sweep.seconds["network"] / sweep.seconds["total"]
             print(f"{model.name}: {sweep.seconds['total']:.0f} s, {share:.0%} in the network", file=sys.stderr)
-    return results
+    return results, failures
 
 
 def _files(out: Path) -> list[Path]:

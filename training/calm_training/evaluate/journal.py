@@ -20,7 +20,9 @@ class Journal:
     settings : dict
         Whatever the counts depend on; an evaluation with other settings isn't gone on with.
     resume : bool
-        Whether to keep what the file holds; otherwise it is begun anew.
+        Whether to keep what the file holds.
+    overwrite : bool
+        Whether what it holds of an interrupted evaluation may be lost.
 
     Raises
     ------
@@ -28,10 +30,14 @@ class Journal:
         If the file can't be gone on with.
     """
 
-    def __init__(self, path: Path, settings: dict[str, Any], *, resume: bool = False) -> None:
+    def __init__(self, path: Path, settings: dict[str, Any], *, resume: bool = False, overwrite: bool = False) -> None:
         self.path = path
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
         header = json.loads(json.dumps({"evaluation": settings}))
+        if not resume and not overwrite and _holds_counts(path):
+            raise DataError(
+                f"{path} holds an interrupted evaluation; go on with it by --resume, or give it up by --overwrite"
+            )
         lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
         write_text(path, "".join(f"{line}\n" for line in lines), overwrite=True)
 
@@ -65,7 +71,7 @@ class Journal:
             if lines and (changes := compare_values(json.loads(lines[0]), header)):
                 raise DataError(
                     f"{self.path} is of an evaluation with other settings ({say_changes(changes)}); "
-                    "give the same ones, or leave --resume out"
+                    "give the same ones, or give it up by --overwrite without --resume"
                 )
             for line in lines[1:]:
                 entry = json.loads(line)
@@ -73,3 +79,11 @@ class Journal:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{self.path} isn't the journal of an evaluation; leave --resume out") from error
         return lines or [json.dumps(header)]
+
+
+def _holds_counts(path: Path) -> bool:
+    """Whether a file holds the counts of a picture, which took their time."""
+    try:
+        return path.read_bytes().count(b"\n") > 1
+    except OSError:
+        return False

@@ -78,7 +78,7 @@ class Plan:
 
         return EVALUATIONS[self.command]
 
-    def journal(self, path: Path, found: EvaluationSet, *, resume: bool) -> Journal:
+    def journal(self, path: Path, found: EvaluationSet, *, resume: bool, overwrite: bool = False) -> Journal:
         """The journal of this evaluation of a set."""
         settings = {
             "command": self.command,
@@ -92,7 +92,7 @@ class Plan:
             "pictures": digest_of(found),
             "versions": versions(),
         }
-        return Journal(path, settings, resume=resume)
+        return Journal(path, settings, resume=resume, overwrite=overwrite)
 
 
 def digest_of(found: EvaluationSet) -> str:

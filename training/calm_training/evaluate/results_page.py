@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
+from calm_gui.methods import METHODS
 from calm_gui.model.files import write_text
 from calm_training.evaluate.plan import Plan, versions
 from calm_training.evaluate.report import Part, run_part
@@ -34,6 +35,12 @@ ALL = 1412
 def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
     boxes, masks = data / "imagenet-val-boxes", data / "masks"
+    today = (
+        *("attribution", "superset", "saliency", "cam", "cam-superset"),
+        # Those of torchcam only where it is installed.
+        *(key for key in ("grad_cam", "layer_cam", "grad_cam_plus_plus", "finer_cam") if key in METHODS),
+    )
+    faithfulness = {"measure": ("deletion", "insertion", "additivity")}
     others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
     slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
@@ -42,6 +49,9 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
         Part(Plan("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
         Part(Plan("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
         Part(Plan("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
+        Part(Plan("measures", boxes, report=ALL - 200, maps=today), CHECKPOINTS, "measures"),
+        Part(Plan("measures", boxes, report=ALL - 20, maps=today, settings=faithfulness), CHECKPOINTS, "faithfulness"),
+        Part(Plan("composites", boxes, report=ALL - 200), CHECKPOINTS, "composites"),
         Part(Plan("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
         Part(Plan("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
     ]
@@ -94,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.only and part.name not in options.only:
                 continue
             with tqdm(desc=part.name, unit="picture") as bar:
-                section = run_part(part, options.work, load, resume=options.resume, progress=bar.update)
+                section = run_part(part, options.work, load, resume=options.resume, overwrite=True, progress=bar.update)
             said = "\n\n".join([*map(markdown, section.tables), section.conventions])
             tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"
         if not options.only:

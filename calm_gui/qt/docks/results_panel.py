@@ -1,0 +1,266 @@
+"""The table of a batch's results: rows arrive while it runs, are filtered as typed, and lead to their pictures."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from calm_gui.core.classes import fold_text
+from calm_gui.errors import CalmError, DataError
+from calm_gui.model.files import write_text
+from calm_gui.qt.docks.dock import DockPanel
+from calm_gui.qt.docks.results_rows import FilteredRows, ResultsRows
+from calm_gui.qt.hub import Hub
+from calm_gui.qt.save_dialog import ask_where_to_save
+from calm_gui.qt.settings import Settings
+from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.measure import scaled
+from calm_gui.session.batch import COLUMNS
+from calm_gui.session.batch_run import BatchRun
+from calm_gui.session.expression import Expression
+from calm_gui.session.question import parse_question
+from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
+from calm_gui.session.scene import Scene
+
+__all__ = ["ResultsPanel"]
+
+_THUMBNAIL = 24
+_COMPARISONS = "<>=!"
+_TABLES = "CSV (*.csv);;Tab-separated text (*.tsv);;LaTeX (*.tex)"
+_EXAMPLE = "share_in_box < 0.5 and p > 0.5"
+
+Test = Callable[[dict[str, Any]], bool]
+
+
+class _Table(QTableView):
+    """Arrow keys show the row's picture; Ctrl+C copies the chosen rows."""
+
+    def __init__(self, show_row: Callable[[int], None], copy: Callable[[], None]) -> None:
+        super().__init__()
+        self._show_row, self._copy = show_row, copy
+        self.setAccessibleName("Results")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSortingEnabled(True)
+        self.setIconSize(QSize(_THUMBNAIL, _THUMBNAIL))
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(max(_THUMBNAIL + 4, self.fontMetrics().height() + 6))
+        self.horizontalHeader().setHighlightSections(False)
+        self.doubleClicked.connect(lambda index: show_row(index.row()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self._copy()
+            return
+        before = self.currentIndex().row()
+        super().keyPressEvent(event)
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if self.currentIndex().isValid() and (enter or self.currentIndex().row() != before):
+            self._show_row(self.currentIndex().row())
+
+
+class ResultsPanel(DockPanel):
+    """The last run, and those before it."""
+
+    def __init__(self, hub: Hub, settings: Settings) -> None:
+        super().__init__()
+        self._hub, self._workspace, self._settings = hub, hub.workspace, settings
+        self._test: Test | None = None
+        self.rows = ResultsRows(self)
+        self.filtered = FilteredRows(self.rows)
+        self.table = _Table(self.show_row, self.copy)
+        self.table.setModel(self.filtered)
+        self.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(True)
+        for column, width in enumerate((200, 140, 64, 140, 90, 130, 110, 90, 96)):
+            self.table.setColumnWidth(column, scaled(self, width))
+        self.words = QLabel()
+        self.words.setObjectName("muted")
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText(f"for example {_EXAMPLE}")
+        self.filter.setAccessibleName("Filter of the results")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setToolTip("Compare columns, as in " + _EXAMPLE + ", or write part of a name")
+        self.filter.setFixedWidth(scaled(self, 270))
+        completer = QCompleter([*SHOWN_COLUMNS, *(key for key in COLUMNS if key not in SHOWN_COLUMNS)], self)
+        self.filter.setCompleter(completer)
+        self.filter.textChanged.connect(lambda _: self.apply_filter())
+        self.runs = QComboBox()
+        self.runs.setAccessibleName("Run")
+        self.runs.activated.connect(lambda _: self._show_run())
+        self.as_pictures = QPushButton("Show as pictures")
+        self.as_pictures.setToolTip("Show only these rows' pictures in the film strip; the others stay open")
+        self.as_pictures.clicked.connect(self.show_as_pictures)
+        self.export = QPushButton("Export table…")
+        self.export.clicked.connect(self._ask_export)
+        self.new_run = QPushButton("New run…")
+        self.new_run.clicked.connect(self._open)
+        self.message = QLabel()
+        self.message.setObjectName("muted")
+        self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        buttons = (self.runs, self.filter, self.words, self.as_pictures, self.export, self.new_run)
+        self.tools = buttons
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        row = QHBoxLayout()
+        row.setContentsMargins(10, 2, 10, 2)
+        row.addWidget(self.message, 1)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(row)
+        hub.batch_changed.connect(self._on_batch)
+        self._on_batch()
+
+    @property
+    def in_tab_order(self) -> tuple[QWidget, ...]:
+        """What the Tab key goes to, from first to last."""
+        return (self.runs, self.filter, self.as_pictures, self.export, self.new_run, self.table)
+
+    def first_focus(self) -> QWidget:
+        """The table, or the way to a first run."""
+        return self.table if self.rows.rows else self.new_run
+
+    @property
+    def run(self) -> BatchRun | None:
+        """The run that is shown."""
+        position = self.runs.currentIndex()
+        return self._hub.batches[position] if 0 <= position < len(self._hub.batches) else None
+
+    def show_scene(self, scene: Scene) -> None:
+        """Say how many pictures a run would explain."""
+        count = len(scene.state.pictures)
+        self.new_run.setEnabled(count > 0)
+        self.new_run.setToolTip(f"Explain all {count} open pictures" if count else "Open pictures first")
+        if self.run is None:
+            self.message.setText(f"A run explains all {count} open pictures and lists what it finds." if count else "")
+
+    def _on_batch(self) -> None:
+        runs = self._hub.batches
+        if self.runs.count() != len(runs):
+            self.runs.clear()
+            self.runs.addItems([f"run {number}: {run.work.checkpoint}" for number, run in enumerate(runs, start=1)])
+            self.runs.setCurrentIndex(len(runs) - 1)
+            self.runs.setVisible(len(runs) > 1)
+        self._show_run()
+
+    def _show_run(self) -> None:
+        run = self.run
+        self.rows.show(run.rows if run else [])
+        for widget in (self.as_pictures, self.export, self.filter):
+            widget.setEnabled(bool(self.rows.rows))
+        if run is not None:
+            self._say(run.words, bool(run.error))
+        self._count()
+
+    def _say(self, sentence: str, bad: bool = False) -> None:
+        self.message.setText(sentence)
+        self.message.setToolTip(sentence)
+        self.message.setStyleSheet(f"color: {current_theme().bad};" if bad else "")
+
+    def _count(self) -> None:
+        total = len(self.rows.rows)
+        self.words.setText(f"{self.filtered.rowCount()} of {total} match" if self._test else f"{total or 'no'} rows")
+
+    # Filter
+
+    def apply_filter(self) -> None:
+        """Show the rows that the filter's text is true of; while a comparison is half typed, the last ones stay."""
+        text = self.filter.text().strip()
+        try:
+            test = _test_of(text)
+        except DataError as error:
+            self._say(str(error))
+            return
+        self._test = test
+        self.filtered.show_those(test)
+        self._count()
+        self._say("" if not text or self.filtered.rowCount() else self._why_none(text))
+
+    def _why_none(self, text: str) -> str:
+        from calm_gui.session.question import what_is_empty
+
+        if not any(sign in text for sign in _COMPARISONS):
+            return f"no name holds {text}"
+        empty = what_is_empty([row.values for row in self.rows.rows], text)
+        return f"no row matches; {empty}" if empty else "no row matches"
+
+    # Rows
+
+    def show_row(self, number: int) -> None:
+        """Show a row's picture with its target; what is open stays open."""
+        row, run = self.filtered.row_at(number), self.run
+        pictures = self._workspace.state.pictures
+        if row.picture not in pictures:
+            self._workspace.add_picture(row.picture)
+        else:
+            self._workspace.show_picture(pictures.index(row.picture))
+        if run is not None and run.checkpoint == self._workspace.state.selection.checkpoint:
+            parts = [part.strip() for part in row.target.split(",")]
+            self._workspace.set_target(Expression.of(*(f"#{p}" if p.isdecimal() else p for p in parts)))
+
+    def show_as_pictures(self) -> None:
+        """Let the film strip show the pictures of the rows that the filter shows."""
+        self._hub.pictures_wanted.emit({row.picture for row in self.filtered.shown})
+
+    def copy(self) -> None:
+        """Put the chosen rows on the clipboard, with tabs between the values."""
+        chosen = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
+        rows = [self.filtered.row_at(number).values for number in chosen]
+        QGuiApplication.clipboard().setText(table_text(rows, SHOWN_COLUMNS, ".tsv"))
+        self._hub.said.emit(f"{len(rows)} rows copied")
+
+    def save_table(self, path: str) -> bool:
+        """Write the rows that are shown, in their order; whether that went well."""
+        suffix = Path(path).suffix.lower()
+        columns = SHOWN_COLUMNS if suffix == ".tex" else dict(zip(COLUMNS, COLUMNS, strict=True))
+        try:
+            text = table_text([row.values for row in self.filtered.shown], columns, suffix)
+            write_text(path, text, overwrite=True, inputs=self._workspace.state.pictures)
+        except CalmError as error:
+            self._say(str(error), bad=True)
+            return False
+        self._settings.set("export folder", str(Path(path).parent))
+        self._hub.said.emit(f"{Path(path).name}: {self.filtered.rowCount()} rows written")
+        return True
+
+    def _ask_export(self) -> None:
+        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "results.csv")
+        if path := ask_where_to_save(self, "Export table", start, _TABLES):
+            self.save_table(path)
+
+    def _open(self, _: QModelIndex | bool = False) -> None:
+        from calm_gui.qt.batch_dialog import BatchDialog
+
+        dialog = BatchDialog(self._hub, self._settings, self.window())
+        dialog.exec()
+        dialog.deleteLater()
+
+
+def _test_of(text: str) -> Test | None:
+    """What a filter's text asks; None for nothing."""
+    if not text:
+        return None
+    if any(sign in text for sign in _COMPARISONS):
+        return parse_question(text, COLUMNS)
+    needle = fold_text(text)
+    keys = ("name", "predicted_name", "target_name", "truth_name")
+    return lambda row: any(needle in fold_text(str(row.get(key) or "")) for key in keys)
