@@ -25,6 +25,7 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
     add("--averaged", action=switch, help="the slow average of the weights, or teacher, where the file holds both")
+    add("--outputs", choices=("softmax", "sigmoid"), help="what makes probabilities of the outputs")
     add("--arch", metavar="NAME", help="the network: a name of timm's or torchvision's")
 
 
@@ -51,4 +52,5 @@ def answers_of(options: argparse.Namespace) -> "Answers":
         read_class_names(options.classes) if options.classes else None,
         options.averaged,
         options.arch,
+        options.outputs,
     )

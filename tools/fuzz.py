@@ -353,7 +353,7 @@ def _no_checkpoint(name: str) -> Any:
 def _load_journal(path: Path) -> None:
     from calm_gui.session.batch_journal import BatchJournal
 
-    BatchJournal(path, _JOURNAL_HEADER, {"a.png": "a"}, resume=True)
+    BatchJournal(path, _JOURNAL_HEADER, {}, resume=True)
 
 
 def _load_settings(path: Path) -> None:

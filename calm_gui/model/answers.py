@@ -5,7 +5,7 @@ import json
 import logging
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import platformdirs
 
@@ -14,6 +14,8 @@ from calm_gui.model.files import read_bounded, write_text
 from calm_gui.model.info import Activation, AnsweredMethod
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
+
+Outputs = Literal["softmax", "sigmoid"]
 
 _MAX_BYTES = 50_000_000
 _log = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ class Answers:
         Whether to take the slow average (a teacher, of its student) where the file holds both.
     architecture : str or None
         Name of a network of timm's or torchvision's.
+    outputs : {"softmax", "sigmoid"} or None
+        What makes probabilities of the outputs; softmax, or sigmoid of a single one, where nothing is said.
     """
 
     method: AnsweredMethod | None = None
@@ -44,9 +48,14 @@ class Answers:
     classes: tuple[str, ...] | None = None
     averaged: bool | None = None
     architecture: str | None = None
+    outputs: Outputs | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("method", get_args(AnsweredMethod)), ("saliency_activation", get_args(Activation))):
+        for name, allowed in (
+            ("method", get_args(AnsweredMethod)),
+            ("saliency_activation", get_args(Activation)),
+            ("outputs", get_args(Outputs)),
+        ):
             if (value := getattr(self, name)) is not None and value not in allowed:
                 raise CheckpointError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
         for name in ("large_feature_map", "averaged"):

@@ -207,6 +207,8 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
                 raise
             parts, pooled = replace(parts, heads=()), own
         for weight, bias in class_branches(network, parts.heads, pooled.shape[1]):
+            if weight.shape[0] == 1 and own.shape[1] == 2:  # one output, read as a sigmoid
+                weight, bias = (torch.cat((torch.zeros_like(one), one)) for one in (weight, bias))
             if weight.shape[0] != own.shape[1]:
                 continue
             apart = difference(own, pooled @ weight.T + bias)

@@ -22,6 +22,7 @@ from calm_gui.model.formats.outputs import classes_of
 from calm_gui.model.info import OWN_NETWORK, CheckpointInfo, InputSpec
 from calm_gui.model.known_classes import KnownClasses, known_classes
 from calm_gui.model.loaded import LoadedModel
+from calm_gui.model.one_output import TOLD, OneOutput, inside, two_classes
 from calm_gui.model.tap import Tap, opened
 
 __all__ = ["Features", "from_module", "weights_hash"]
@@ -132,7 +133,8 @@ def from_module(
     with torch.inference_mode():
         n = _outputs(network, spec.size, name)
     parts = _parts(network, features, head, spec.size, name)
-    found = split(network, parts, spec.size, name, insist=head is not None)
+    asked, parts = (OneOutput(network), inside(parts)) if n == 1 else (network, parts)
+    found = split(asked, parts, spec.size, name, insist=head is not None)
     known, told = _classes(classes, n, name)
     info = CheckpointInfo(
         method="cam" if isinstance(found, HeadNetwork) else "classifier",
@@ -185,6 +187,9 @@ def _outputs(network: nn.Module, size: int, name: str) -> int:
 
 
 def _classes(classes: Iterable[str] | ClassTable | None, n: int, name: str) -> tuple[KnownClasses, tuple[str, ...]]:
+    if n == 1:
+        names = None if classes is None else tuple(getattr(each, "name", str(each)) for each in classes)
+        return KnownClasses(two_classes(names, name)), (TOLD,)
     if isinstance(classes, ClassTable):
         if len(classes) != n:
             raise CheckpointError(f"{name} has {n} classes, but {len(classes)} were given")

@@ -233,7 +233,7 @@ class CheckpointInfo:
             return cls(
                 method=data["method"],
                 backbone=str(data["backbone"]),
-                output_stride=int(data["output_stride"]),
+                output_stride=_positive(data["output_stride"]),
                 dilated=bool(data.get("dilated", False)),
                 saliency_activation=activation,
                 input=InputSpec.from_json(data["input"]),
@@ -256,6 +256,12 @@ class CheckpointInfo:
 
 
 _PLAIN_HEAD: Mapping[str, Any] = {"context": "none", "saliency_power": 1.0, "temperature": 1.0}
+
+
+def _positive(value: Any) -> int:
+    if int(value) < 1:
+        raise ValueError(f"an output stride of {value} makes no grid")
+    return int(value)
 
 
 def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:

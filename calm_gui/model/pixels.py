@@ -40,7 +40,7 @@ def rgb_pixels(array: Any, name: str = "array") -> NDArray[np.uint8]:
     first = is_tensor(array)
     values = np.asarray(array.detach().cpu() if first else array)
     if values.ndim == 2:
-        values = values[:, :, None]
+        values, first = values[:, :, None], False
     if values.ndim != 3 or 0 in values.shape:
         raise PictureError(f"{name} has the shape {values.shape}; a picture is (h,w), (h,w,3) or (3,h,w)")
     leading, trailing = values.shape[0] in _CHANNELS, values.shape[2] in _CHANNELS

@@ -65,6 +65,7 @@ def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     shared_window.panel("classes").search.clear()
     shared_window.panel("classes").apply_search()
     workspace.open_pictures([sample_pictures()[0]])
+    shared_window.activateWindow()  # another test's window may have the keyboard
     settle()
     return shared_window
 

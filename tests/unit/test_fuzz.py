@@ -31,6 +31,8 @@ def test_good_files_open(fuzz: ModuleType, tmp_path: Path) -> None:
         for i, data in enumerate(seeds()):
             if kind == "pickle" and i % 3 != 2:
                 continue  # these hold a head alone, and are refused once they were read
+            if kind == "manifest":
+                continue  # of an array in memory, which can't be explained again
             path = tmp_path / f"{kind}{i}{suffix}"
             path.write_bytes(data)
             if not (kind == "class names" and i == 3):

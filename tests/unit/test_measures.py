@@ -3,6 +3,8 @@
 import csv
 import json
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,16 +13,24 @@ from pathlib import Path
 import made_up_measure
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from synthetic import CLASSES
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
+import calm_gui
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import load_model
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.evaluate import main
+from calm_training.evaluate.accuracy import accuracy
+from calm_training.evaluate.axioms import axiom_numbers
 from calm_training.evaluate.cases import inside_boxes, with_random_layers
+from calm_training.evaluate.evaluations import EVALUATIONS
 from calm_training.evaluate.measures import measure_maps
+from calm_training.evaluate.plan import Plan
+from calm_training.evaluate.wsol import box_accuracy
 from calm_training.metrics import deletion, top_k_intersection
 from calm_training.metrics.calibrated_mass import SHARES
 from calm_training.metrics.deletion import area_under
@@ -237,8 +247,6 @@ def test_localization_agrees_with_quantus(quantus):
 @pytest.mark.filterwarnings("ignore")
 def test_insertion_and_deletion_agree_with_quantus(quantus, monkeypatch):
     """Pixel flipping of one channel; insertion is flipping from the smallest pixel on, read backwards."""
-    import torch
-
     generator = np.random.default_rng(0)
     weights = torch.from_numpy(generator.random((1, 1, 8, 8)))
 
@@ -297,8 +305,6 @@ def test_quantus_measures_by_hand(quantus):
 
 
 def test_without_quantus_a_sentence(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "quantus", None)
     with pytest.raises(DataError, match=r"pip install calm-gui\[quantus\]"):
         score("road", seen(COUNTING, brightness))
@@ -338,6 +344,30 @@ def test_a_measure_from_outside_goes_through_command_table_plot_and_report(folde
     assert main(["report", checkpoint, *more, "--out", str(tmp_path / "report"), "--slow", "1", "--most", "2"]) == 0
     assert "Left half" in (tmp_path / "report/report.md").read_text()
     capsys.readouterr()
+
+
+def test_what_a_measure_or_an_evaluation_lacks_is_said_when_it_is_registered():
+    for name, lacking in (("source", {"source": ""}), ("key", {"key": ""})):
+        with pytest.raises(TypeError, match=f"lacks its {name}"):
+            MEASURES.register(type("Incomplete", (made_up_measure.LeftHalf,), lacking)())
+    with pytest.raises(TypeError, match="already"):
+        MEASURES.register(type(MEASURES["energy"])())
+    with pytest.raises(TypeError, match="lacks its title"):
+        EVALUATIONS.register(type("Incomplete", (type(EVALUATIONS["wsol"]),), {"key": "x", "title": ""})())
+    with pytest.raises(DataError, match="there is no evaluation 'magic'"):
+        Plan("magic", Path())
+    with pytest.raises(DataError, match="mode must be one of benchmark, exact"):
+        Plan("wsol", Path(), settings={"mode": "odd"})
+
+
+def test_quantus_is_imported_only_for_its_own_measures():
+    code = (
+        "import sys\n"
+        "import calm_training.evaluate.evaluations, calm_training.metrics.measures\n"
+        "print([m for m in ('quantus', 'cv2', 'torchcam', 'PySide6') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_measures_of_checkpoints_and_their_differences(folder, tmp_path, capsys):
@@ -382,3 +412,24 @@ def test_random_layers_change_the_maps_but_not_the_checkpoint(folder):
     np.testing.assert_array_equal(others[0], before)
     assert not np.allclose(others[1], before) and not np.allclose(others[2], others[1])
     np.testing.assert_array_equal(model.explain(folder / "0.png").joint, before)
+
+
+def test_a_classifier_without_branches_is_measured_by_the_methods_of_others(folder):
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(
+        *(torch.nn.Conv2d(3, 8, 5, stride=4), torch.nn.ReLU(), torch.nn.Conv2d(8, 16, 3, stride=2), torch.nn.ReLU()),
+        *(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()),
+        *(torch.nn.Linear(16, 16), torch.nn.Tanh(), torch.nn.Linear(16, 6)),
+    )
+    model = calm_gui.from_module(network, classes=[info.name for info in CLASSES], input=96, device="cpu")
+    assert model.explain(folder / "0.png").own_reading is None
+    pictures = read_boxes_csv(folder / "index.csv")
+    result = accuracy(model, pictures)
+    expected = [model.explain(picture.path).class_probabilities for picture in pictures]
+    assert [row["confidence"] for row in result.pictures] == pytest.approx([float(p.max()) for p in expected])
+    assert set(measure_maps(model, pictures).estimates) == {"grad_cam"}
+    assert set(box_accuracy(model, pictures, maps=["gradient", "attribution"]).maps) == {"gradient"}
+    with pytest.raises(DataError, match="no map of its own"):
+        axiom_numbers(model, pictures)
+    with pytest.raises(DataError, match="has no map attribution; it has gradient"):
+        box_accuracy(model, pictures, maps=["attribution"])

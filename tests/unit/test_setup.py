@@ -47,8 +47,9 @@ def test_make_knows_what_to_do(target):
 def test_plain_make_lists_the_targets():
     listed = run("make").stdout
     assert re.findall(r"^  make (\S+)", listed, re.MULTILINE) == [
-        "help", "app", "test", "test-slow", "test-all", "lint", "bench", "figures", "results", "docs", "docs-serve", "clean"
-    ]  # fmt: skip
+        *("help", "app", "test", "test-slow", "test-all", "lint", "bench"),
+        *("figures", "results", "docs", "docs-serve", "clean"),
+    ]
 
 
 def test_make_passes_arguments_on_to_the_window():

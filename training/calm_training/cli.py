@@ -78,6 +78,26 @@ def build_parser() -> argparse.ArgumentParser:
     search.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial from the I-th on")
     search.set_defaults(command=_search)
 
+    adapting = commands.add_parser("adapt", help="make a plain classifier a CALM on pictures without labels")
+    adapting.add_argument(
+        "--checkpoint",
+        required=True,
+        metavar="FILE|timm:NAME|torchvision:NAME",
+        help="the classifier; names are downloaded",
+    )
+    adapting.add_argument("--data", type=Path, nargs="+", required=True, help="pictures, or folders of them")
+    adapting.add_argument("--out", type=Path, required=True, help="folder of the run; a run in it goes on")
+    adapting.add_argument(
+        "--what",
+        choices=("saliency", "head"),
+        help="what is trained (default saliency; head where the classifier has no CAM)",
+    )
+    adapting.add_argument("--steps", type=int, help="default 200")
+    adapting.add_argument("--progress", choices=("bar", "json", "none"), default="bar", help="json: lines on stdout")
+    adapting.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default auto)")
+    add_answer_options(adapting)
+    adapting.set_defaults(command=_adapt)
+
     export = commands.add_parser(
         "export", help="a smaller copy of a checkpoint in float16; of another program's file, one that says what it is"
     )
@@ -187,6 +207,12 @@ def _part(text: str) -> tuple[int, int]:
     if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
         raise argparse.ArgumentTypeError(f"{text!r} isn't of the form I/N with I from 1 to N")
     return int(number), int(parts)
+
+
+def _adapt(options: argparse.Namespace) -> int:
+    from calm_training.adapt_command import run
+
+    return run(options)
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -53,8 +53,10 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
-def _build(name: str, output_stride: int, _: bool) -> TimmBackbone:
-    return TimmBackbone(_create(name, output_stride, 0))
+def _build(name: str, output_stride: int, _: bool) -> Backbone:
+    backbone = timm_parts(_create(name, output_stride, 1)).backbone
+    assert backbone is not None
+    return backbone
 
 
 def build_dilated(name: str, output_stride: int, _: bool) -> TimmBackbone:

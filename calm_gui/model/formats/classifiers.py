@@ -19,6 +19,8 @@ from calm_gui.model.classifier import split
 from calm_gui.model.formats.form import Content, Form, Opened
 from calm_gui.model.formats.outputs import classes_of, outputs
 from calm_gui.model.info import CheckpointInfo, InputSpec
+from calm_gui.model.known_classes import KnownClasses
+from calm_gui.model.one_output import TOLD, OneOutput, check_outputs, inside, two_classes
 
 __all__ = ["FORM", "candidates"]
 
@@ -100,10 +102,17 @@ def candidates(architecture: str) -> tuple[str, ...]:
 
 def _open(content: Content, answers: Answers) -> Opened:
     backbone, weights, n = _recognised(content, answers)
-    known, told = classes_of(answers.classes, n, content.name)
+    check_outputs(answers.outputs, n, content.name)
     network = fitted(lambda: build_classifier(backbone, n), weights, content.name, backbone).eval()
     spec = _input(content, backbone)
     parts = family_of(backbone, 16).parts(network)
+    known, told = (
+        (KnownClasses(two_classes(answers.classes, content.name)), (TOLD,))
+        if n == 1
+        else classes_of(answers.classes, n, content.name)
+    )
+    if n == 1:
+        network, parts = OneOutput(network), inside(parts)
     if answers.method == "classifier":
         parts = replace(parts, heads=())
     insist = answers.method in ("cam", "calm-em", "calm-ml") or bool(answers.large_feature_map)

@@ -253,7 +253,8 @@ def _is_weights(value: Any) -> bool:
 
 def _without_prefixes(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors under their own names: what wrappers put before all of them goes, and what has none of it goes too."""
-    stripped = dict(weights)
+    # A compiled part stands in the middle of a name; the average of torchvision's own script counts its steps.
+    stripped = {name.replace("._orig_mod.", "."): tensor for name, tensor in weights.items() if name != "n_averaged"}
     while True:
         for always in ("module.", "_orig_mod."):  # some tensors may lack these
             stripped = {name.removeprefix(always): tensor for name, tensor in stripped.items()}

@@ -17,6 +17,7 @@ from calm_gui.model.checkpoint import fitted_network
 from calm_gui.model.formats.form import Content, Form, Opened
 from calm_gui.model.formats.outputs import IMAGENET_CLASSES, classes_of, imagenet_names, outputs
 from calm_gui.model.info import CheckpointInfo, InputSpec
+from calm_gui.model.one_output import check_outputs
 
 __all__ = ["FORM", "guess_answers"]
 
@@ -33,6 +34,9 @@ def guess_answers(weights: Mapping[str, Tensor]) -> Answers:
 def _open(content: Content, answers: Answers) -> Opened:
     weights, name = content.weights, content.name
     n = outputs(weights, "conv_last.weight", name)
+    check_outputs(answers.outputs, n, name)
+    if n < 2:
+        raise CheckpointError(f"{name} has one class, whose probability is always 1; there is nothing to explain")
     has_saliency = "attention.0.weight" in weights
     method = answers.method if has_saliency else answers.method or "cam"
     if not has_saliency and method != "cam":

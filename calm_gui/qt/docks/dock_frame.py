@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QSizePolicy, QVBoxLayout, QWidget
 
@@ -48,10 +48,31 @@ class _TitleBar(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = self.width() - _LEAST
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        """A tool that says more or less asks for a layout."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        """Leave out the tools that there is no room for."""
+        row = self.layout()
+        if row is None:
+            return
+        margins = row.contentsMargins()
+        room = self.width() - margins.left() - margins.right()
+        for position in range(row.count()):
+            item = row.itemAt(position)
+            widget = item.widget() if item is not None else None
+            if widget is not None and widget not in self.tools and not widget.isHidden():
+                room -= widget.minimumSizeHint().width() + 4
         for tool in reversed(self.tools):
-            needed = tool.minimumWidth() or tool.minimumSizeHint().width()
-            room -= needed + 2 if not tool.isHidden() or tool in self._left_out else 0
+            if tool.isHidden() and tool not in self._left_out:
+                continue
+            room -= (tool.minimumWidth() or tool.minimumSizeHint().width()) + 4
             if room < 0 and not tool.isHidden():
                 self._left_out.add(tool)
                 tool.hide()

@@ -11,12 +11,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.joint import ClassScores, Joint
+from calm_gui.core.joint import ClassLogits, ClassScores, Joint
 from calm_gui.core.readings import ATTRIBUTION, CAM, Asked
+from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels
 from calm_training.evaluate.intervals import Estimate, mean_estimate, median_estimate
+from calm_training.evaluate.maps import evidence_kind
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, evidence_of, sweep
@@ -79,9 +81,11 @@ def axiom_numbers(
     Raises
     ------
     DataError
-        If a picture's class isn't one of the checkpoint's.
+        If a picture's class isn't one of the checkpoint's, or it has no map of its own.
     """
     checked_labels(model, pictures)
+    if evidence_kind(model) is ClassLogits:
+        raise DataError(f"{model.name} has no map of its own that the axioms could be about")
     names = ("CAM, max", "CAM, min-max") if model.info.is_cam else ("CALM",)
     kinds = ("completeness", "terms", "pixels", "invariance") if pixels else ("completeness", "terms", "invariance")
     make: dict[str, Callable[[], Any]] = {

@@ -20,13 +20,13 @@ from calm_gui.model.picture import load_picture, picture_from_array
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.datasets.masks import MaskedPicture
-from calm_training.evaluate.maps import MeasuredMap, min_max, native_maps, reading_map
+from calm_training.evaluate.maps import MeasuredMap, check_squash, min_max, native_maps, reading_map
 from calm_training.evaluate.sweep import Outputs
-from calm_training.evaluate.wsol import boxes_at, check_squash
+from calm_training.metrics.max_box_acc import Mode, scale_boxes
 from calm_training.metrics.measure import Case, Need
 from calm_training.metrics.pxap import FOREGROUND, IGNORE, resize_mask
 
-__all__ = ["Cases", "inside_boxes", "with_random_layers"]
+__all__ = ["Cases", "boxes_at", "inside_boxes", "with_random_layers"]
 
 
 class Cases:
@@ -161,6 +161,13 @@ def with_random_layers(model: LoadedModel, share: float) -> LoadedModel:
                 drawn = torch.randn(weights.shape, generator=generator) * spread + float(weights.mean())
                 weights.copy_(drawn)
     return LoadedModel(network, model.info, model.device, f"{model.name}, {share:.0%} random")
+
+
+def boxes_at(picture: BoxedPicture, size: int, mode: Mode) -> NDArray[Any]:
+    """A picture's boxes (N,4) in pixels of a square map of a size."""
+    if mode == "benchmark":
+        return scale_boxes(picture.boxes, picture.size, (size, size))
+    return picture.boxes * np.tile(size / np.array(picture.size, np.float64), 2)
 
 
 def inside_boxes(boxes: NDArray[np.float64], size: int) -> NDArray[np.bool_]:

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calm_gui.core.readings import ATTRIBUTION, CAM
 from calm_gui.errors import DataError
 from calm_gui.methods import Method
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.cub_cues import CubCues, CuePair
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, first_of
 from calm_training.evaluate.intervals import Estimate, mean_estimate
-from calm_training.evaluate.maps import MeasuredMap, map_names, map_of, method_maps, native_maps
+from calm_training.evaluate.maps import MeasuredMap, map_names, map_of, maps_of, method_maps, native_maps
 from calm_training.evaluate.paper import CUES
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
@@ -105,8 +104,9 @@ def cue_maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple
     DataError
         If the checkpoint has none of them.
     """
-    usual = (CAM.key,) if model.info.is_cam else (ATTRIBUTION.key,)
-    chosen = tuple(one for one in map(map_of, dict.fromkeys(names or usual)) if _tells_classes(one, model))
+    usual = maps_of(model)[:1]
+    asked = [map_of(name) for name in dict.fromkeys(names)] if names else usual
+    chosen = tuple(one for one in asked if _tells_classes(one, model))
     if not chosen:
         there = [name for name in map_names() if _tells_classes(map_of(name), model)]
         raise DataError(f"two classes can't be told apart by {', '.join(names or ())}; take one of {', '.join(there)}")

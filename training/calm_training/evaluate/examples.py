@@ -94,6 +94,8 @@ def _example_figures(model: LoadedModel, name: str, found: Sequence[Any], out: P
         if picture is None:
             continue
         explanation = model.explain(picture.path)
+        if explanation.own_reading is None:
+            return []
         shown = explanation.reading(explanation.own_reading.key, picture.classes)
         title = f"{kind} by the {measure}: {file}, {value:.3g}"
         figures.append((title, map_figure(explanation, [None, shown], scale="fit", width=120.0)))

@@ -15,15 +15,18 @@ from torch import Tensor
 from torch.nn import functional
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.core.joint import ClassScores, Joint
+from calm_gui.core.joint import ClassLogits, ClassScores, Joint
 from calm_gui.core.readings import ATTRIBUTION, CAM, READINGS, SALIENCY, Asked, Reading
 from calm_gui.errors import DataError
 from calm_gui.methods import METHODS, Method
+from calm_gui.model.classifier import Classifier
 from calm_gui.model.loaded import LoadedModel
 from calm_training.evaluate.sweep import Outputs
 
 __all__ = [
+    "SCALED",
     "MeasuredMap",
+    "check_squash",
     "evidence_kind",
     "map_names",
     "map_of",
@@ -37,6 +40,9 @@ __all__ = [
 
 OF_SUPERSET = "-superset"
 """What follows a map's name where it is about the class's superset instead of the class."""
+
+SCALED = "Maps enlarged bilinearly to the input's size and scaled to 0..1 each; true class given."
+"""How `scaled_maps` says what it does."""
 
 SUPERSET = "superset"
 """Short for the attribution of the superset, as version 0.1 had it."""
@@ -75,8 +81,10 @@ class MeasuredMap:
         return ClassSet(index for label in classes for index in model.supersets[label])
 
 
-def evidence_kind(model: LoadedModel) -> type[Joint] | type[ClassScores]:
+def evidence_kind(model: LoadedModel) -> type[Joint] | type[ClassScores] | type[ClassLogits]:
     """What a checkpoint's readings are computed from."""
+    if isinstance(model.network, Classifier):
+        return ClassLogits
     return ClassScores if model.info.is_cam else Joint
 
 
@@ -110,14 +118,19 @@ def map_of(name: str) -> MeasuredMap:
 def maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple[MeasuredMap, ...]:
     """The maps to measure: those asked for that a checkpoint has.
 
-    By default those that the paper reports: the class's own, its superset's and p(z|x).
+    By default those that the paper reports: the class's own, its superset's and p(z|x); Grad-CAM of a network that has
+    none of them.
 
     Raises
     ------
     DataError
         If a name is unknown, or the checkpoint has none of them.
     """
-    usual = (CAM.key, f"{CAM.key}{OF_SUPERSET}") if model.info.is_cam else (ATTRIBUTION.key, SUPERSET, SALIENCY.key)
+    usual: tuple[str, ...] = {
+        Joint: (ATTRIBUTION.key, SUPERSET, SALIENCY.key),
+        ClassScores: (CAM.key, f"{CAM.key}{OF_SUPERSET}"),
+        ClassLogits: ("grad_cam",),
+    }[evidence_kind(model)]
     chosen = tuple(one for one in map(map_of, dict.fromkeys(names or usual)) if one.fits(model))
     if not chosen:
         there = [name for name in map_names() if map_of(name).fits(model)]
@@ -187,6 +200,13 @@ def scaled_maps(
 def scaled(maps: Mapping[str, Tensor], size: int) -> dict[str, NDArray[np.float32]]:
     """Maps enlarged to size x size and scaled to 0..1."""
     return {name: min_max(values[None], size)[0] for name, values in maps.items()}
+
+
+def check_squash(model: LoadedModel) -> None:
+    """Refuse a checkpoint whose input isn't the whole picture squashed to a square."""
+    resize = model.info.input.resize
+    if resize != "squash":
+        raise DataError(f"the benchmark squashes pictures to a square, but this checkpoint {resize}s them")
 
 
 def min_max(maps: Tensor, size: int) -> NDArray[np.float32]:

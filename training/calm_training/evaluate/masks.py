@@ -9,13 +9,12 @@ from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.masks import MaskedPicture
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
 from calm_training.evaluate.intervals import resampled_estimate
-from calm_training.evaluate.maps import maps_of, method_maps, scaled_maps
+from calm_training.evaluate.maps import SCALED, check_squash, maps_of, method_maps, scaled_maps
 from calm_training.evaluate.paper import WSOL, paper_number
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent_of
-from calm_training.evaluate.wsol import SCALED, check_squash
 from calm_training.metrics.pxap import PxAP, resize_mask
 
 __all__ = ["MaskResult", "mask_accuracy"]

@@ -7,24 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.boxes import BoxedPicture
+from calm_training.evaluate.cases import boxes_at
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels, first_of
 from calm_training.evaluate.intervals import estimate, mean_estimate, times_drawn
-from calm_training.evaluate.maps import maps_of, method_maps, scaled_maps
+from calm_training.evaluate.maps import SCALED, check_squash, maps_of, method_maps, scaled_maps
 from calm_training.evaluate.paper import WSOL, paper_number
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, Swept, sweep
 from calm_training.evaluate.table import Table, percent_of
 from calm_training.metrics.counts import unpacked
-from calm_training.metrics.max_box_acc import Contours, MaxBoxAcc, Mode, scale_boxes
+from calm_training.metrics.max_box_acc import Contours, MaxBoxAcc, Mode
 from calm_training.metrics.top_one import TopOne
 
-__all__ = ["BoxResult", "BoxScores", "box_accuracy", "boxes_at", "check_squash"]
-
-SCALED = "Maps enlarged bilinearly to the input's size and scaled to 0..1 each; true class given."
+__all__ = ["BoxResult", "BoxScores", "box_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -147,20 +145,6 @@ def box_accuracy(
         ]
     top_one = swept.metrics["top-1"].compute()
     return BoxResult(len(pictures), top_one, found, estimates=estimates, pictures=tuple(rows))
-
-
-def check_squash(model: LoadedModel) -> None:
-    """Refuse a checkpoint whose input isn't the whole picture squashed to a square."""
-    resize = model.info.input.resize
-    if resize != "squash":
-        raise DataError(f"the benchmark squashes pictures to a square, but this checkpoint {resize}s them")
-
-
-def boxes_at(picture: BoxedPicture, size: int, mode: Mode) -> NDArray[Any]:
-    """A picture's boxes (N,4) in pixels of a square map of a size."""
-    if mode == "benchmark":
-        return scale_boxes(picture.boxes, picture.size, (size, size))
-    return picture.boxes * np.tile(size / np.array(picture.size, np.float64), 2)
 
 
 def _accuracies(metric: MaxBoxAcc) -> NDArray[np.float64]:

@@ -1,0 +1,125 @@
+"""``calm-train adapt``: a plain classifier becomes a CALM on pictures without labels."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import calm_gui
+from calm_gui.errors import CalmError
+from calm_gui.model.backbones import build_classifier
+from calm_training.adapt import AdaptSettings, adapt
+from calm_training.adapt_teacher import Teacher
+from calm_training.cli import main
+
+SETTINGS = AdaptSettings(steps=30, batch=4)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pictures")
+    generator = np.random.default_rng(0)
+    for number in range(8):
+        Image.fromarray(generator.integers(0, 255, (48, 48, 3), np.uint8)).save(folder / f"{number}.png")
+    return folder
+
+
+def saved(folder: Path, name: str, classes: int = 4) -> Path:
+    torch.manual_seed(0)
+    network = build_classifier(name, classes)
+    with torch.no_grad():
+        for head in (m for m in network.modules() if isinstance(m, torch.nn.Linear) and m.out_features == classes):
+            head.weight.normal_(0, 0.3)
+    torch.save({"arch": name, "state_dict": network.state_dict()}, folder / "x.pth")
+    return folder / "x.pth"
+
+
+@pytest.mark.parametrize("name", ["timm:regnety_002", "timm:deit_tiny_patch16_224", "timm:convnextv2_atto"])
+def test_what_comes_of_it_is_a_calm_whose_maps_sum(name: str, tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, name), "cpu")
+    stages: list[str] = []
+    path, measures = adapt(
+        model, sorted(pictures.iterdir()), tmp_path / "run", SETTINGS, lambda stage, done, of: stages.append(stage)
+    )
+    adapted = calm_gui.load_checkpoint(path, "cpu")
+    explanation = adapted.explain(pictures / "0.png")
+    for reading in ("attribution", "saliency", "conditional", "cue_posterior"):
+        assert explanation.reading(reading, 1).check.passed
+    assert explanation.joint.sum(dtype=np.float64) == pytest.approx(1, abs=1e-5)
+    assert {"features", "training"} == set(stages) and 0 <= measures["top-1 agreement"] <= 1
+    assert adapted.grid == model.grid and adapted.info.training["start"]["sha256"] == model.sha256
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["adapt.json", "adapted.safetensors"]
+
+
+def test_the_class_token_s_attention_is_that_of_a_slow_reference(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:deit_tiny_patch16_224"), "cpu")
+    teacher = Teacher(model, 2)
+    inputs = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(1))
+    seen = teacher.look(inputs)
+    network = model.network.network
+    before: list[torch.Tensor] = []
+    handle = network.blocks[-1].attn.register_forward_pre_hook(lambda _, arguments: before.append(arguments[0]))
+    with torch.no_grad():
+        network(inputs)
+        handle.remove()
+        attention = network.blocks[-1].attn
+        x = before[0][0]
+        qkv = attention.qkv(x)
+        width, heads = x.shape[1], attention.num_heads
+        weights = torch.zeros(len(x))
+        for head in range(heads):
+            part = slice(head * width // heads, (head + 1) * width // heads)
+            q, k = qkv[0, :width][part], qkv[:, width : 2 * width][:, part]
+            weights += (k @ q / (width / heads) ** 0.5).softmax(0) / heads
+    expected = weights[1:].reshape(14, 14)
+    expected = expected / expected.max() + 1e-4
+    assert torch.allclose(seen.posterior[0, 0], expected / expected.sum(), rtol=1e-4, atol=1e-7)
+    assert teacher.maps.startswith("class-token attention")
+
+
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:regnety_002"), "cpu")
+    files = sorted(pictures.iterdir())
+    whole, _ = adapt(model, files, tmp_path / "whole", SETTINGS)
+
+    def stop(at: tuple[str, int]):
+        def progress(stage: str, done: int, of: int) -> None:
+            if (stage, done) == at:
+                raise KeyboardInterrupt
+
+        return progress
+
+    for at in (("features", 4), ("training", 26)):
+        with pytest.raises(KeyboardInterrupt):
+            adapt(model, files, tmp_path / "parts", SETTINGS, stop(at))
+    first: dict[str, int] = {}
+    parts, _ = adapt(model, files, tmp_path / "parts", SETTINGS, lambda stage, done, of: first.setdefault(stage, done))
+    assert first == {"features": 8, "training": 25}
+    ours = calm_gui.load_checkpoint(parts, "cpu").network.state_dict()
+    for key, tensor in calm_gui.load_checkpoint(whole, "cpu").network.state_dict().items():
+        assert torch.allclose(tensor.float(), ours[key].float(), atol=1e-3), key
+
+
+def test_the_command_tells_its_progress_in_lines_of_json(
+    tmp_path: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path, "timm:regnety_002")
+    command = ["adapt", "--checkpoint", str(path), "--data", str(pictures), "--out", str(tmp_path / "run")]
+    assert main([*command, "--steps", "3", "--progress", "json", "--device", "cpu"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["stage"] for line in lines[-1:]] == ["done"] and Path(lines[-1]["checkpoint"]).is_file()
+    assert {line["stage"] for line in lines[:-1]} == {"features", "training"}
+    assert all(line["done"] <= line["of"] for line in lines[:-1])
+    assert main([*command, "--steps", "4"]) == 1
+    assert "holds a run of another classifier" in capsys.readouterr().err
+
+
+def test_what_cannot_be_adapted_is_refused_in_words(tmp_path: Path, pictures: Path) -> None:
+    files = sorted(pictures.iterdir())
+    with pytest.raises(CalmError, match="is a CALM already"):
+        adapt(calm_gui.load_checkpoint("demo", "cpu"), files, tmp_path / "a", SETTINGS)
+    with pytest.raises(CalmError, match="at least two pictures"):
+        adapt(calm_gui.load_checkpoint("demo-cam", "cpu"), files[:1], tmp_path / "b", SETTINGS)

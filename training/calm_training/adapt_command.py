@@ -1,0 +1,123 @@
+"""The command ``calm-train adapt``: its classifier, its pictures and how it tells its progress."""
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from calm_gui.answer_options import answers_of
+from calm_gui.api import resolve_checkpoint
+from calm_gui.errors import CheckpointError, DataError
+from calm_gui.model.loaded import LoadedModel, load_remembering
+from calm_gui.session.picture_files import pictures_in
+from calm_training.adapt import AdaptSettings, adapt
+
+__all__ = ["JsonProgress", "run"]
+
+
+class JsonProgress:
+    """Progress as lines of JSON on stdout, for a program that runs the command: at most 100 of a stage."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, int] = ("", -1)
+
+    def __call__(self, stage: str, done: int, of: int) -> None:
+        """Write ``{"stage", "done", "of"}``."""
+        now = (stage, 100 * done // max(of, 1))
+        if now != self._last:
+            self._last = now
+            self.write({"stage": stage, "done": done, "of": of})
+
+    @staticmethod
+    def write(line: dict[str, Any]) -> None:
+        """Write a line at once."""
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+
+
+class _Bars:
+    """Progress as a bar for each stage on stderr."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bar: Any = None
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, of: int) -> None:
+        if stage != self._stage:
+            self.close()
+            self._stage, self._bar = stage, tqdm(total=of, desc=stage, initial=done, disable=self._quiet)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Adapt what the command line names.
+
+    With ``--progress json`` the last line is ``{"stage": "done", "checkpoint", "measures"}``. Interrupted, the same
+    command goes on.
+    """
+    if options.steps is not None and options.steps < 1:
+        raise DataError("--steps must be at least 1")
+    settings = AdaptSettings(what=options.what)
+    if options.steps is not None:
+        settings = replace(settings, steps=options.steps)
+    try:
+        pictures = pictures_in([str(path) for path in options.data])
+    except OSError as error:
+        raise DataError(f"{error.filename} can't be opened: {error.strerror}") from error
+    paths = [Path(picture) for picture in pictures]
+    if not paths:
+        raise DataError(f"there are no pictures in {', '.join(map(str, options.data))}")
+    model = _classifier(options)
+    json_lines = JsonProgress() if options.progress == "json" else None
+    bars = _Bars(options.progress == "none")
+    checkpoint, measures = adapt(model, paths, options.out, settings, json_lines or bars)
+    bars.close()
+    if json_lines:
+        json_lines.write({"stage": "done", "checkpoint": str(checkpoint), "measures": measures})
+        return 0
+    print(
+        f"{checkpoint}: on {measures['pictures held out']} pictures it names the original's class for "
+        f"{measures['top-1 agreement']:.1%}, and its p differs by {measures['mean |dp|']:.3f} on average",
+        file=sys.stdout,
+    )
+    return 0
+
+
+def _classifier(options: argparse.Namespace) -> LoadedModel:
+    """The classifier of a file, or one that a library downloads."""
+    name = str(options.checkpoint)
+    if not name.startswith(("timm:", "torchvision:")):
+        return load_remembering(resolve_checkpoint(name), options.device, answers=answers_of(options))
+    return _published(name, options)
+
+
+def _published(name: str, options: argparse.Namespace) -> LoadedModel:
+    """A network of timm's or torchvision's with the weights that the library downloads, or has."""
+    import torch
+
+    try:
+        if name.startswith("timm:"):
+            import timm
+
+            network = timm.create_model(name.removeprefix("timm:"), pretrained=True)
+        else:
+            from torchvision.models import get_model
+
+            network = get_model(name.removeprefix("torchvision:"), weights="DEFAULT")
+    except Exception as error:  # download errors of either library have no common base
+        raise CheckpointError(
+            f"the weights of {name} can't be fetched ({type(error).__name__}: {error}); where there is a network, save "
+            "its state dictionary to a file and give that file with --checkpoint and --arch"
+        ) from error
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "original.pth"
+    torch.save({"arch": name, "state_dict": network.state_dict()}, path)
+    return load_remembering(path, options.device, answers=answers_of(options))
