@@ -217,7 +217,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    for place in ("PIL.Image.open", "torch.load", "calm_gui.model.foreign.load_safetensors"):
+    for place in ("PIL.Image.open", "torch.load", "calm_gui.model.formats.file_content.load_safetensors"):
         monkeypatch.setattr(place, fail)
     run = RunFolder(tmp_path / "run", load_config("cub+resnet50+calm-em"))
     run.begin()
