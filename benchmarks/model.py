@@ -69,7 +69,7 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
     try:
         from captum.attr import LayerGradCam
 
-        layer = LayerGradCam(classifier, classifier.backbone)
+        layer = LayerGradCam(classifier, network.backbone)
         calls["captum LayerGradCam"] = lambda: layer.attribute(tensor, target=151)
     except ImportError:
         pass
@@ -77,7 +77,7 @@ def peer_calls(model: "LoadedModel", picture: "Picture") -> "dict[str, Callable[
         from pytorch_grad_cam import GradCAM
         from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
 
-        cam = GradCAM(model=classifier, target_layers=[classifier.backbone])
+        cam = GradCAM(model=classifier, target_layers=[network.backbone])
         calls["pytorch-grad-cam"] = lambda: cam(input_tensor=tensor, targets=[ClassifierOutputTarget(151)])
     except ImportError:
         pass

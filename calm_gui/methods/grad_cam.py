@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calm_gui.errors import ReadingError
 from calm_gui.methods.method import METHODS, Method
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ class GradCam(Method):
         """As `Method.attribute`."""
         from captum.attr import LayerGradCam
 
-        return LayerGradCam(score, backbone).attribute(inputs, target=0, relu_attributions=True)[0, 0]
+        try:
+            found = LayerGradCam(score, backbone).attribute(inputs, target=0, relu_attributions=True)
+        except AssertionError as error:  # captum's word for a layer that the score doesn't pass through
+            raise ReadingError(
+                "this network's output doesn't come from the features that were found in it, so Grad-CAM is undefined; "
+                "choose another method, or name the features with from_module"
+            ) from error
+        return found[0, 0]
 
 
 METHODS.register(GradCam())

@@ -1,6 +1,7 @@
 """Checkpoint files: one `.safetensors` that holds weights and everything needed to use them (DESIGN.md, section 4)."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -73,11 +74,19 @@ def fitted_network(info: CheckpointInfo, tensors: Mapping[str, Tensor], name: st
 Network = TypeVar("Network", bound=nn.Module)
 
 
+def without_weights(build: Callable[[], Network]) -> Network:
+    """A network for its shapes alone: without memory for its weights where its family can be built so."""
+    try:
+        with torch.device("meta"):
+            return build()
+    except NotImplementedError:  # RegNets compute their widths with tensors
+        return build()
+
+
 def fitted(build: Callable[[], Network], tensors: Mapping[str, Tensor], name: str, what: str) -> Network:
     """A network of what `build` gives with these weights; `what` names it, the rest is as for `fitted_network`."""
     try:
-        with torch.device("meta"):
-            shape = build()
+        shape = without_weights(build)
     except CheckpointError:
         raise
     except Exception as error:  # timm's networks refuse strides and sizes with any type of error
@@ -183,7 +192,9 @@ def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], name: str) -
             f"{len(broken)} tensors of {name} hold NaN or infinity ({', '.join(broken[:3])}); "
             "the training diverged or the file is damaged"
         )
-    network.load_state_dict({k: tensors[k] for k in expected if k in tensors}, strict=False)
+    state = OrderedDict((k, tensors[k]) for k in expected if k in tensors)
+    state._metadata = expected._metadata  # type: ignore[attr-defined]  # versions, which MNASNet insists on
+    network.load_state_dict(state, strict=False)
 
 
 def _check_fit(network: nn.Module, tensors: Mapping[str, Tensor], name: str) -> None:

@@ -14,7 +14,7 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.backbones import build_classifier, family_of
 from calm_gui.model.calm import HeadNetwork
-from calm_gui.model.checkpoint import fitted, fitted_network
+from calm_gui.model.checkpoint import fitted, fitted_network, without_weights
 from calm_gui.model.classifier import split
 from calm_gui.model.formats.form import Content, Form, Opened
 from calm_gui.model.formats.outputs import classes_of, outputs
@@ -189,8 +189,7 @@ def _marked(table: Mapping[str, Sequence[str]], content: Content) -> Iterator[st
 
 def _fit(backbone: str, content: Content) -> tuple[tuple[Mapping[str, Tensor], int] | None, str]:
     """A file's tensors for a network and the number of outputs, if they fit it; else why they don't."""
-    with torch.device("meta"):
-        shape = build_classifier(backbone, _ASKED)
+    shape = without_weights(lambda: build_classifier(backbone, _ASKED))
     expected = {key: tuple(tensor.shape) for key, tensor in shape.state_dict().items()}
     weights: Mapping[str, Tensor] = {
         key: value for key, value in content.weights.items() if key in expected or not key.startswith(_SPARE)
