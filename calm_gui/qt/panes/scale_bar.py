@@ -207,6 +207,8 @@ class ScaleBar(QWidget):
         else:
             self.high.move(left, round(bar.top() - height / 2))
             self.low.move(left, round(bar.bottom() - height / 2))
+        for field in (self.high, self.low):  # a bar of a few lines has no room for both
+            field.setVisible(not self.limits_only or field.geometry().bottom() < self.height())
         self.lock.move(self.width() - 22, 1)
         self.reset.move(self.width() - 22, self.height() - self.fontMetrics().height() - 6)
 

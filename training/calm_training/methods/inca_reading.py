@@ -84,6 +84,10 @@ class NonLocalAttention(nn.Module):
         return attention
 
 
+LEAST_SPREAD = 1e-3
+"""Attention that varies less within a picture is taken as constant: its extremes are rounding."""
+
+
 class Seen(NamedTuple):
     """Features (B,L,H,W) of a place before they were changed, and their attention (B,1,H,W)."""
 
@@ -164,7 +168,9 @@ def parts_of(attention: Tensor, threshold: float, background: float) -> tuple[Te
     threshold, background : float
         Of the attention between its extremes in the picture.
     """
-    relative = between_extremes(attention.detach())
+    attention = attention.detach()
+    varies = attention.amax((2, 3), keepdim=True) - attention.amin((2, 3), keepdim=True) > LEAST_SPREAD
+    relative = torch.where(varies, between_extremes(attention), 0.0)
     foreground = relative > background
     dropped = foreground & (relative < threshold)
     return foreground.float(), dropped.float(), (~foreground).float()
