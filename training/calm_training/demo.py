@@ -9,7 +9,7 @@ branches are then trained by CALM-EM. No label is used:
   places, which is what holds superset maps back; a fixed theta' that looks at the whole object doesn't let it.
 
 Then the head gets a context, and both branches and the same stages learn from composites which place shows which
-class (`calm_training.teach_places`, docs/context.md). Last, a temperature is fitted on `HELD_OUT` pictures that this
+class (`calm_training.teach_places`, docs/context.md). Last, a temperature is fitted on pictures that this
 second part leaves out; only there labels are used.
 
 The CAM checkpoint beside it is the original classifier at the same output stride, not trained at all.
@@ -66,7 +66,10 @@ __all__ = [
 TRAINING_SETS = ("imagenet-samples", "imagenette-train", "imagewoof-train", "imagenet-like-ccby")
 LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are not included"
 
-CALIBRATED_ON = "400 labelled pictures of ImageNet's classes, kept out of the training of places"
+CALIBRATION = 200
+"""How many of these the temperature is fitted on."""
+
+CALIBRATED_ON = f"{CALIBRATION} labelled pictures of ImageNet's classes, kept out of the training of places"
 """What a calibrated checkpoint says of its temperature."""
 
 SELECTION = 400
@@ -74,8 +77,8 @@ SELECTION = 400
 
 
 HELD_OUT = 400
-"""Training pictures that the temperature is fitted on: of `imagenet-samples` and `imagenet-like-ccby`, which have all
-classes alike, those with the lowest SHA-256 of the file name."""
+"""Training pictures kept out of the second part: of `imagenet-samples` and `imagenet-like-ccby`, which have all classes
+alike, those with the lowest SHA-256 of the file name."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def training_pictures(shared: Path) -> list[TrainingPicture]:
 
 
 def held_out(pictures: Sequence[TrainingPicture]) -> list[TrainingPicture]:
-    """The pictures that the temperature is fitted on."""
+    """The pictures that the second part leaves out."""
     even = [p for p in pictures if p.path.parent.name in ("imagenet-samples", "imagenet-like-ccby")]
     return split_by_hash(even, HELD_OUT)[0]
 
@@ -368,7 +371,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     left = [i for i, path in enumerate(paths) if path not in out]
     target = TopTarget(target.classes[left], target.weights[left])
     history += make_places([paths[i] for i in left], network, target, posterior[left], settings.places, options.kept)
-    calibrate(network, held_out(pictures))
+    calibrate(network, held_out(pictures)[:CALIBRATION])
     save_measured(options.out / "demo.safetensors", network, settings, "calm-em", options.shared, history)
     save_measured(
         options.out / "demo-cam.safetensors", make_cam(settings.output_stride), settings, "cam", options.shared
