@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
-from calm_gui.former_demo import REPLACED
-from calm_gui.model.files import read_bounded, write_text
+from calm_gui.former_demo import FORMER_DEMO, REPLACED
+from calm_gui.model.files import read_bounded, sha256_of, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.expression import Expression, Term
 from calm_gui.session.limits import Limits
@@ -164,7 +164,8 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
     )
     missing = tuple(name for name, found in named.items() if not found)
     used = {str(data["checkpoint"]), *(str(pane.get("checkpoint")) for pane in data["panes"])}
-    note = f"The session's numbers differ from then: {REPLACED}" if data["calm_session"] == 1 and _DEMO in used else ""
+    replaced = data["calm_session"] == 1 and _DEMO in used and sha256_of(bundled_checkpoints()["demo"]) != FORMER_DEMO
+    note = f"The session's numbers differ from then: {REPLACED}" if replaced else ""
     return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")), note)
 
 

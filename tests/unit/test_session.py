@@ -13,6 +13,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import ClassLookupError, DataError, ExportError, HierarchyError, SessionError
 from calm_gui.model.class_matching import match_classes, matched_hierarchy
+from calm_gui.model.files import sha256_of
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression, Term, evaluate, shortest_expression, smallest_node
@@ -242,7 +243,8 @@ def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (saved.missing, saved.shown, saved.sentence) == ((), ("Attribution · sum 0.5",), "The model gives 0.5.")
 
 
-def test_a_session_of_the_former_demo_says_so_in_one_sentence(tmp_path: Path) -> None:
+def test_a_session_of_the_former_demo_says_so_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calm_gui.session.persistence.FORMER_DEMO", "the hash of another file")
     state = rich_state(tmp_path)
     path = tmp_path / "s.calm.json"
     demo = str(bundled_checkpoints()["demo"].absolute())
@@ -252,6 +254,8 @@ def test_a_session_of_the_former_demo_says_so_in_one_sentence(tmp_path: Path) ->
     path.write_text(json.dumps({**data, "calm_session": 1}), "utf-8")
     assert "made with the demo of calm-gui 0.1" in load_session(path).note
     assert load_session(path).note.count(". ") == 0
+    monkeypatch.setattr("calm_gui.session.persistence.FORMER_DEMO", sha256_of(demo))
+    assert load_session(path).note == ""  # while the bundled demo is the former one
     path.write_text(json.dumps({**data, "calm_session": 1, "checkpoint": "bundled:demo-cam"}), "utf-8")
     assert load_session(path).note == ""
 
