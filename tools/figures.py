@@ -14,11 +14,11 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from calm_gui.api import sample_pictures
-from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.app import build_window, make_application
-from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
+from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
-from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
 from calm_gui.qt.window.layouts import LAYOUTS

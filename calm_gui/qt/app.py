@@ -180,7 +180,7 @@ def _begin(window: MainWindow, options: argparse.Namespace, autosave: Autosave) 
 
     keep_named_sets(window.workspace, named_sets_path())
     if not options.pictures and (left := autosave.left_over()):
-        from calm_gui.qt.left_over_dialog import ask_about_left_over
+        from calm_gui.qt.dialogs.left_over_dialog import ask_about_left_over
 
         if ask_about_left_over(window, autosave, left):
             autosave.start()

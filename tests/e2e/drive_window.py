@@ -15,7 +15,7 @@ import calm_gui
 from calm_gui.qt.app import build_window, make_application
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME
 from calm_gui.qt.classes.row_painter import letter_areas, name_area
-from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import LIGHT, apply_theme
 

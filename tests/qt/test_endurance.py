@@ -148,8 +148,8 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from calm_gui.__main__ import script
 from calm_gui.qt import app
-from calm_gui.qt.batch_dialog import BatchDialog
-from calm_gui.qt.export_dialog import ExportDialog
+from calm_gui.qt.dialogs.batch_dialog import BatchDialog
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.session.pane import shows_from_text
 
 work, out = sys.argv[1], Path(sys.argv[2])

@@ -12,15 +12,15 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.readings import READINGS
-from calm_gui.qt import offered_files
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.guide_dialog import PAGES, GuideDialog, pages_folder
 from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 from calm_gui.qt.dialogs.tour_dialog import STOPS, TourDialog
-from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.offered_files import from_mime, offered
-from calm_gui.qt.recent_questions import RecentQuestions
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window import offered_files
 from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.qt.window.offered_files import from_mime, offered
+from calm_gui.qt.window.recent_questions import RecentQuestions
 from calm_gui.session.explanation_files import ExplanationFiles
 from calm_gui.session.expression import Expression
 from calm_gui.session.packing import pack_session

@@ -19,8 +19,8 @@ from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.model import wordnet
 from calm_gui.qt.classes.hierarchy_model import HierarchyModel
 from calm_gui.qt.classes.predicted_view import PredictedModel
-from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.matching_dialog import MatchingDialog
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
+from calm_gui.qt.dialogs.matching_dialog import MatchingDialog
 from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow

@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
-from calm_gui.qt.about import about_html
 from calm_gui.qt.app import build_window
+from calm_gui.qt.dialogs.about import about_html
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
-from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.cursor_line import cursor_text
 from calm_gui.qt.window.layouts import LAYOUTS

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
-from calm_gui.qt.annotation_dialog import AnnotationDialog
 from calm_gui.qt.autosave import Autosave, ended_sessions
+from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
-from calm_gui.qt.left_over_dialog import LeftOverDialog
+from calm_gui.qt.dialogs.left_over_dialog import LeftOverDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
@@ -95,7 +95,7 @@ def test_a_name_typed_without_ending_replaces_no_file_unasked(
 def test_a_figure_typed_without_ending_replaces_no_file_unasked(
     window: MainWindow, asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from calm_gui.qt.export_dialog import ExportDialog
+    from calm_gui.qt.dialogs.export_dialog import ExportDialog
 
     (tmp_path / "fig.png").write_bytes(b"a week's work")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(tmp_path / "fig"), ""))

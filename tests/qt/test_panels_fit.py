@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QApplication, QInputDialog
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.qt.docks.region_panel import RegionPanel
 from calm_gui.qt.panes.colour_bar import ColourBar
 from calm_gui.qt.panes.pane_header import HeaderTexts, PaneHeader
-from calm_gui.qt.region_panel import RegionPanel
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import number_text

@@ -16,8 +16,8 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.docks import AREAS, DOCKS, Area
-from calm_gui.qt.export_dialog import ExportDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow

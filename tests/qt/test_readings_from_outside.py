@@ -53,7 +53,7 @@ def test_a_reading_from_outside_is_offered_shown_and_batched(
 def test_a_batch_takes_the_methods_that_panes_show(
     window: MainWindow, settle: Callable[[], None], tmp_path: Path
 ) -> None:
-    from calm_gui.qt.batch_dialog import BatchDialog
+    from calm_gui.qt.dialogs.batch_dialog import BatchDialog
 
     window.workspace.set_panes([Pane.of("attribution"), Pane(METHODS["grad_cam"]), Pane.of("picture")])
     settle()

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
-from calm_gui.qt.batch_dialog import BatchDialog, start_run
+from calm_gui.qt.dialogs.batch_dialog import BatchDialog, start_run
 from calm_gui.qt.docks.results_panel import ResultsPanel
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow

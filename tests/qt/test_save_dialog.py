@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from calm_gui.qt.save_dialog import ask_where_to_save
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 
 FIGURES = "PNG (*.png);;PDF (*.pdf);;TIFF (*.tiff *.tif)"
 SESSIONS = "Sessions (*.calm.json);;All files (*)"

@@ -19,14 +19,14 @@ from calm_gui.core.classes import ClassSet
 from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
-from calm_gui.qt.annotation_dialog import AnnotationDialog
-from calm_gui.qt.batch_dialog import BatchDialog
-from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
+from calm_gui.qt.dialogs.batch_dialog import BatchDialog
+from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
-from calm_gui.qt.export_dialog import ExportDialog
-from calm_gui.qt.file_actions import FileActions
-from calm_gui.qt.matching_dialog import MatchingDialog
+from calm_gui.qt.dialogs.matching_dialog import MatchingDialog
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.file_actions import FileActions
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression, class_key

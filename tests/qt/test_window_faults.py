@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
-from calm_gui.qt.answers_dialog import AnswersDialog
 from calm_gui.qt.app import build_window
+from calm_gui.qt.dialogs.answers_dialog import AnswersDialog
+from calm_gui.qt.dialogs.report_dialog import ReportDialog, report_text
 from calm_gui.qt.docks.pictures_panel import PicturesPanel
-from calm_gui.qt.report_dialog import ReportDialog, report_text
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.persistence import save_session
@@ -250,7 +250,7 @@ def test_a_report_tells_versions_device_settings_and_no_picture(
 ) -> None:
     log = tmp_path / "calm-gui.log"
     log.write_text(f"older\n{Path.home()}/secret: something failed\n")
-    monkeypatch.setattr("calm_gui.qt.report_dialog.log_path", lambda: log)
+    monkeypatch.setattr("calm_gui.qt.dialogs.report_dialog.log_path", lambda: log)
     settings = Settings(None)
     settings.set("theme", "dark")
     text = report_text(window.hub, settings)

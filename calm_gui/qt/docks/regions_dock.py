@@ -8,7 +8,7 @@ __all__ = ["REGIONS"]
 
 
 def _make(hub: Hub, settings: Settings) -> DockPanel:
-    from calm_gui.qt.region_panel import RegionPanel  # off the start-up path
+    from calm_gui.qt.docks.region_panel import RegionPanel  # off the start-up path
 
     return RegionPanel(hub)
 

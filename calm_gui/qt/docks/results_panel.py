@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
 from calm_gui.core.classes import fold_text
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_text
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.docks.dock import DockPanel
 from calm_gui.qt.docks.results_rows import FilteredRows, ResultsRows
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.elided_label import ElidedLabel
@@ -256,7 +256,7 @@ class ResultsPanel(DockPanel):
             self.save_table(path)
 
     def _open(self, _: QModelIndex | bool = False) -> None:
-        from calm_gui.qt.batch_dialog import BatchDialog
+        from calm_gui.qt.dialogs.batch_dialog import BatchDialog
 
         dialog = BatchDialog(self._hub, self._settings, self.window())
         dialog.exec()

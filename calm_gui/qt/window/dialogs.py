@@ -27,25 +27,25 @@ class Dialogs:
 
     def show_checkpoint(self) -> None:
         """Show what the checkpoint is and where it computes."""
-        from calm_gui.qt.checkpoint_dialog import CheckpointDialog
+        from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 
         self._run(CheckpointDialog(self._window.hub, self._window))
 
     def annotate(self) -> None:
         """Annotate supersets, beginning with the table at hand."""
-        from calm_gui.qt.annotation_dialog import AnnotationDialog
+        from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 
         self._run(AnnotationDialog(self._window.hub, parent=self._window))
 
     def match_classes(self) -> None:
         """Match classes to WordNet's nouns."""
-        from calm_gui.qt.matching_dialog import MatchingDialog
+        from calm_gui.qt.dialogs.matching_dialog import MatchingDialog
 
         self._run(MatchingDialog(self._window.hub, self._window))
 
     def show_about(self) -> None:
         """Show versions, licences and whose pictures the samples are."""
-        from calm_gui.qt.about import AboutDialog
+        from calm_gui.qt.dialogs.about import AboutDialog
 
         self._run(AboutDialog(self._window))
 
@@ -90,7 +90,7 @@ class Dialogs:
 
     def report_problem(self) -> None:
         """Collect what a report needs."""
-        from calm_gui.qt.report_dialog import ReportDialog
+        from calm_gui.qt.dialogs.report_dialog import ReportDialog
 
         self._run(ReportDialog(self._window.hub, self._settings, self._window))
 

@@ -17,15 +17,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMainWindow, QToolButton, QVB
 from calm_gui.api import sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.model.answers import AnswersNeeded
-from calm_gui.qt.file_actions import FileActions
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import application_icon, icon
-from calm_gui.qt.message_bar import MessageBar
 from calm_gui.qt.panes.empty_page import EmptyPage
 from calm_gui.qt.panes.ledger_bar import LedgerBar
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.panes.scale_column import ScaleColumn
-from calm_gui.qt.recent_questions import RecentQuestions
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.widgets.screen import fit_to_screen
@@ -34,9 +31,12 @@ from calm_gui.qt.window.commands import window_commands
 from calm_gui.qt.window.cursor_line import cursor_text
 from calm_gui.qt.window.dialogs import Dialogs
 from calm_gui.qt.window.dock_places import DockPlaces
+from calm_gui.qt.window.file_actions import FileActions
 from calm_gui.qt.window.menu_row import MenuRow
+from calm_gui.qt.window.message_bar import MessageBar
 from calm_gui.qt.window.pane_actions import PaneActions
 from calm_gui.qt.window.question_bar import QuestionBar
+from calm_gui.qt.window.recent_questions import RecentQuestions
 from calm_gui.qt.window.side_stripe import SideStripe
 from calm_gui.qt.window.status_strip import StatusStrip
 from calm_gui.session.pane import MAX_PANES
@@ -277,7 +277,7 @@ class MainWindow(QMainWindow):
 
     def _ask(self, checkpoint: str, question: AnswersNeeded) -> None:
         """Ask what a checkpoint doesn't say, once, and open it with the answers."""
-        from calm_gui.qt.answers_dialog import AnswersDialog
+        from calm_gui.qt.dialogs.answers_dialog import AnswersDialog
 
         if self.findChild(AnswersDialog) is None:
             AnswersDialog(self.workspace, checkpoint, question, self).open()

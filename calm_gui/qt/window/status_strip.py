@@ -4,9 +4,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
 from calm_gui.qt.hub import Hub, Progress
-from calm_gui.qt.steady_label import SteadyLabel
 from calm_gui.qt.widgets.line_label import LineLabel
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.steady_label import SteadyLabel
 from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.qt.window.side_stripe import DockButton
 

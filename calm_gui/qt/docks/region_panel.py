@@ -21,7 +21,7 @@ from calm_gui.core.explanation import CamExplanation, Explanation
 from calm_gui.late import np
 from calm_gui.qt.docks.dock import DockPanel
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.number_table import NumberTable
+from calm_gui.qt.widgets.number_table import NumberTable
 from calm_gui.render.naming import number_text
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.scene import Scene

@@ -28,8 +28,8 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.errors import CalmError
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec

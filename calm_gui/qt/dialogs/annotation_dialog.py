@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.errors import CalmError
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.render.naming import counted
 from calm_gui.session.annotation import Annotation
 

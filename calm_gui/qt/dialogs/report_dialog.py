@@ -14,8 +14,8 @@ from calm_gui import __version__
 from calm_gui.errors import CalmError
 from calm_gui.log_file import log_path
 from calm_gui.model.files import write_text
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.session.pane import shows_text
 

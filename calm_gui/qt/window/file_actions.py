@@ -8,11 +8,11 @@ from PySide6.QtCore import QMimeData
 
 from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.offered_files import CHECKPOINT_SUFFIXES, Offered, from_mime, offered
-from calm_gui.qt.save_dialog import ask_where_to_save
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.widgets.screen import fit_to_screen
+from calm_gui.qt.window.offered_files import CHECKPOINT_SUFFIXES, Offered, from_mime, offered
 
 __all__ = ["FileActions"]
 
@@ -160,13 +160,13 @@ class FileActions:
 
     def export(self) -> None:
         """Ask how, and save a figure of what the panes show."""
-        from calm_gui.qt.export_dialog import ExportDialog
+        from calm_gui.qt.dialogs.export_dialog import ExportDialog
 
         self.run(ExportDialog(self._hub, self._settings, self._window))
 
     def batch(self) -> None:
         """Explain all open pictures."""
-        from calm_gui.qt.batch_dialog import BatchDialog
+        from calm_gui.qt.dialogs.batch_dialog import BatchDialog
 
         self.run(BatchDialog(self._hub, self._settings, self._window))
 
