@@ -98,7 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--format", metavar="LIST", help=f"of {','.join(_FORMATS)}; png by default if there is --out; or none")
     add("--json", action="store_true", help="results as one JSON document on stdout")
     add("--overwrite", action="store_true", help="replace existing files instead of numbering new ones")
-    add("--from", dest="remake", metavar="FILE.json", help="make again the exports that this description lists")
+    add("--from", dest="reproduce", metavar="FILE.json", help="make again the exports that this manifest lists")
     add("--quiet", action="store_true", help="no progress on stderr")
 
     group = parser.add_argument_group("how figures look")
@@ -119,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--shard", metavar="I/N", help="only the I-th of N parts; torchrun's ranks are shards by themselves")
     add("--batch-size", type=int, metavar="N", help="pictures per forward pass (default 1 on a CPU, 16 on a GPU)")
     add("--truth", metavar="FILE.csv", help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...)")
-    add("--where", metavar="QUESTION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
+    add("--where", metavar="CONDITION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
     add("--by", default="p", metavar="COLUMN", help="column for --contact-sheet (default p)")
     return parser
@@ -148,8 +148,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     missing = _missing_folders(options.out)
     try:
-        if options.remake:
-            return _remake(options)
+        if options.reproduce:
+            return _reproduce(options)
         return _Run(options).run()
     except CalmError as error:
         print(f"calm-explain: {error}", file=sys.stderr)
@@ -193,14 +193,14 @@ def _device(options: argparse.Namespace) -> str:
     return device
 
 
-def _remake(options: argparse.Namespace) -> int:
-    from calm_gui.session.remake import remake
+def _reproduce(options: argparse.Namespace) -> int:
+    from calm_gui.session.reproduce import reproduce
 
     if options.pictures:
-        raise DataError("--from takes no pictures; the description names its own")
+        raise DataError("--from takes no pictures; the manifest names its own")
     out = _made_folder(options.out or ".")
     checkpoint = options.checkpoint[0] if options.checkpoint else None
-    written = remake(options.remake, out, lambda name: _load(name, options), checkpoint, options.overwrite)
+    written = reproduce(options.reproduce, out, lambda name: _load(name, options), checkpoint, options.overwrite)
     if options.json:
         print(json.dumps({"files": [str(path) for path in written]}, ensure_ascii=False))
     else:
@@ -225,9 +225,9 @@ class _Run:
 
     def __init__(self, options: argparse.Namespace) -> None:
         from calm_gui.session.batch import shard_of
+        from calm_gui.session.condition import parse_condition
         from calm_gui.session.output_names import output_names
         from calm_gui.session.picture_files import pictures_in
-        from calm_gui.session.question import parse_question
 
         self.options = options
         if not options.pictures:
@@ -243,7 +243,7 @@ class _Run:
         self.paths = shard_of(paths, *self.shard) if self.shard else paths
         self.several = len(paths) > 1
         if options.where:
-            parse_question(options.where, _columns())
+            parse_condition(options.where, _columns())
         self.plan = self._plan()
         if options.resume and not options.out:
             raise DataError("--resume needs the --out of the interrupted batch")
@@ -256,7 +256,7 @@ class _Run:
         self.taken: set[str] = set()
 
     def _check_sheet(self) -> None:
-        from calm_gui.render.description import check_suffix
+        from calm_gui.render.manifest import check_suffix
 
         check_suffix(Path(self.options.contact_sheet), (".png", ".pdf"))
         if self.options.by not in _columns():
@@ -419,7 +419,7 @@ class _Run:
         return [str(path) for path in write_summary(self._rows, self.out / name, overwrite=replaced)]
 
     def _matches(self) -> list[dict[str, Any]] | None:
-        from calm_gui.session.question import matching, what_is_empty
+        from calm_gui.session.condition import matching, what_is_empty
 
         if not self.options.where:
             return None
@@ -429,7 +429,7 @@ class _Run:
         return [dict(row) for row in matches]
 
     def _write_sheet(self, matches: list[dict[str, Any]] | None) -> str:
-        from calm_gui.render.description import describe_pictures
+        from calm_gui.render.manifest import describe_pictures
         from calm_gui.render.sheet import contact_sheet, save_sheet
         from calm_gui.session.output_names import free_name
 

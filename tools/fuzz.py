@@ -341,9 +341,9 @@ def _load_recipe(path: Path) -> None:
 
 
 def _load_manifest(path: Path) -> None:
-    from calm_gui.session.remake import remake
+    from calm_gui.session.reproduce import reproduce
 
-    remake(path, path.parent, _no_checkpoint)
+    reproduce(path, path.parent, _no_checkpoint)
 
 
 def _no_checkpoint(name: str) -> Any:

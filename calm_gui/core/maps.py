@@ -67,7 +67,7 @@ class MapKind(ABC):
     Attributes
     ----------
     family : str
-        What its key stands under in descriptions: ``reading`` or ``method``.
+        What its key stands under in manifests: ``reading`` or ``method``.
     key : str
         In files and on command lines.
     title : str

@@ -1,4 +1,4 @@
-"""Numbers as files: maps as `.npz`, masks as PNG, boxes as COCO JSON, tables as CSV, each with its description."""
+"""Numbers as files: maps as `.npz`, masks as PNG, boxes as COCO JSON, tables as CSV, each with its manifest."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region, region_from_box
 from calm_gui.errors import ReadingError
 from calm_gui.model.files import write_bytes
-from calm_gui.render.description import check_suffix, describe, describe_map, to_bytes, write_export
+from calm_gui.render.manifest import check_suffix, describe, describe_map, to_bytes, write_export
 
 __all__ = [
     "describe_map",
@@ -36,7 +36,7 @@ def save_map(
     shown: Map | WinnerMap,
     path: str | Path,
     regions: Sequence[Region] = (),
-    description: dict[str, Any] | None = None,
+    manifest: dict[str, Any] | None = None,
 ) -> None:
     """Write a map's numbers to an `.npz` file, and `<name>.json` that says what they are.
 
@@ -53,7 +53,7 @@ def save_map(
         Ends in ``.npz``.
     regions : sequence of Region
         Stored along.
-    description : dict, optional
+    manifest : dict, optional
         What to write beside; by default that of `describe_map`.
 
     Raises
@@ -66,8 +66,8 @@ def save_map(
     if regions:
         arrays["regions"] = np.stack([region.weights for region in regions])
         arrays["region_names"] = np.array([region.name for region in regions])
-    description = description or describe_map(shown, regions=regions)
-    write_export(path, [".npz"], "arrays", lambda temporary: _write_npz(temporary, arrays), description)
+    manifest = manifest or describe_map(shown, regions=regions)
+    write_export(path, [".npz"], "arrays", lambda temporary: _write_npz(temporary, arrays), manifest)
 
 
 def _map_arrays(shown: Map) -> dict[str, NDArray[Any]]:
@@ -120,8 +120,8 @@ def save_mask(shown: Map, cells: NDArray[np.bool_], path: str | Path, threshold:
     as_map = replace(shown, values=cells.astype(np.float32))
     inside = as_map.upsampled(nearest=True) > 0.5  # False where nothing was seen (NaN)
     image = Image.fromarray((inside * np.uint8(255)).astype(np.uint8))
-    description = describe(shown.explanation, [shown], threshold=threshold)
-    write_export(path, [".png"], "mask", lambda temporary: image.save(temporary, format="PNG"), description)
+    manifest = describe(shown.explanation, [shown], threshold=threshold)
+    write_export(path, [".png"], "mask", lambda temporary: image.save(temporary, format="PNG"), manifest)
 
 
 def save_boxes(shown: Map, boxes: Sequence[Box], path: str | Path, threshold: dict[str, Any] | None = None) -> None:
@@ -216,14 +216,14 @@ def save_region_table(explanation: AnyExplanation, regions: Sequence[Region], pa
 
 
 def _save_table(
-    path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]], kind: str, description: dict[str, Any]
+    path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]], kind: str, manifest: dict[str, Any]
 ) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     data = text.getvalue().encode()
-    write_export(path, [".csv"], kind, lambda temporary: _write(temporary, data), description)
+    write_export(path, [".csv"], kind, lambda temporary: _write(temporary, data), manifest)
 
 
 def _write(path: Path, data: bytes) -> None:

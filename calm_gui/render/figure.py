@@ -32,11 +32,11 @@ from calm_gui.errors import ExportError
 from calm_gui.model.files import write_bytes
 from calm_gui.render.colormap import colour_table
 from calm_gui.render.contour import cell_outline, contour_lines
-from calm_gui.render.description import describe, write_export
 from calm_gui.render.drawing import drawing
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import Area, Bar, Layout, Line, Panel, arrange
 from calm_gui.render.lettering import font_families, missing_glyphs, printable
+from calm_gui.render.manifest import describe, write_export
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.mark_colours import FOUND, REGION, TRUTH
 from calm_gui.render.naming import map_title
@@ -68,13 +68,13 @@ class MapFigure(Figure):
 
     Attributes
     ----------
-    description : dict
+    manifest : dict
         What is written beside it.
     options : dict
         What it was drawn with; enough to draw it again.
     """
 
-    description: Mapping[str, Any]
+    manifest: Mapping[str, Any]
     options: Mapping[str, Any]
     ground: tuple[float, float, float]
 
@@ -158,7 +158,7 @@ def map_figure(
     outlines : sequence of (name, points)
         Regions as drawn, in pixels of the upright picture.
     regions : sequence of Region
-        Their weights, for the description.
+        Their weights, for the manifest.
     table : sequence of rows of str
         Below everything; the first row is the heading.
     scales : sequence of Scale or None, optional
@@ -207,7 +207,7 @@ def map_figure(
     gaps = figure.missing_glyphs()
     warned = [f"no font here can draw {' '.join(gaps)}"] if gaps else []
     only_maps = [(p.shown, p.scale) for p in panels if p.shown is not None]
-    figure.description = describe(
+    figure.manifest = describe(
         explanation, [m for m, _ in only_maps], [s for _, s in only_maps], regions, spec.threshold_json, warned
     )
     figure.options = {
@@ -421,7 +421,7 @@ def _draw_line(figure: MapFigure, layout: Layout, line: Line, font: str) -> None
     )
 
 
-def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, Any] | None = None) -> None:
+def save_figure(figure: MapFigure, path: str | Path, manifest: Mapping[str, Any] | None = None) -> None:
     """Write a figure and `<name>.json` beside it; the extension decides the format.
 
     Parameters
@@ -429,7 +429,7 @@ def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, A
     figure : MapFigure
     path : str or Path
         Ends in one of `FIGURE_SUFFIXES`.
-    description : mapping, optional
+    manifest : mapping, optional
         Instead of the figure's own.
 
     Raises
@@ -444,7 +444,7 @@ def save_figure(figure: MapFigure, path: str | Path, description: Mapping[str, A
         except MemoryError as error:
             raise ExportError(f"{path} needs more memory than there is; lower the dpi") from error
 
-    write_export(path, FIGURE_SUFFIXES, "figure", write, dict(description or figure.description), **figure.options)
+    write_export(path, FIGURE_SUFFIXES, "figure", write, dict(manifest or figure.manifest), **figure.options)
 
 
 def save_overlay(
@@ -471,8 +471,8 @@ def save_overlay(
     width, height = shown.geometry.picture
     scale = scale or scales_of([shown], spec.scale, spec.spacing, spec.relative)[0]
     image = Image.fromarray(compose(shown.explanation, shown, scale, spec, (height, width)))
-    description = describe(shown.explanation, [shown], [scale], threshold=spec.threshold_json)
-    write_export(path, [".png"], "overlay", lambda temporary: image.save(temporary), description, figure=spec.to_json())
+    manifest = describe(shown.explanation, [shown], [scale], threshold=spec.threshold_json)
+    write_export(path, [".png"], "overlay", lambda temporary: image.save(temporary), manifest, figure=spec.to_json())
 
 
 def plot_map(axes: "Axes", shown: Map | WinnerMap, **options: Any) -> None:

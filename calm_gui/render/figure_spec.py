@@ -137,7 +137,7 @@ class FigureSpec:
 
     @property
     def threshold_json(self) -> dict[str, Any] | None:
-        """The threshold as descriptions state it, None for none."""
+        """The threshold as manifests state it, None for none."""
         return None if self.threshold == "none" else {"kind": self.threshold, "value": self.threshold_value}
 
     @property

@@ -13,11 +13,11 @@ from PIL import Image, ImageDraw
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map
 from calm_gui.errors import ExportError
-from calm_gui.render.description import write_export
 from calm_gui.render.drawing import drawing
 from calm_gui.render.figure import MapFigure, compose
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.lettering import font_families, wrap
+from calm_gui.render.manifest import write_export
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.mark_colours import TRUTH
 
@@ -110,7 +110,7 @@ def contact_sheet(
     return figure
 
 
-def save_sheet(figure: MapFigure, path: str | Path, description: dict[str, Any]) -> None:
+def save_sheet(figure: MapFigure, path: str | Path, manifest: dict[str, Any]) -> None:
     """Write a contact sheet as PNG or PDF, and `<name>.json` that lists what is on it.
 
     Raises
@@ -118,4 +118,4 @@ def save_sheet(figure: MapFigure, path: str | Path, description: dict[str, Any])
     ExportError
         If the file can't be written.
     """
-    write_export(path, SHEET_SUFFIXES, "contact sheet", figure.savefig, description)
+    write_export(path, SHEET_SUFFIXES, "contact sheet", figure.savefig, manifest)

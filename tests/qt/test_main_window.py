@@ -309,7 +309,7 @@ def test_search_field_filters_both_views(window: MainWindow) -> None:
 
 
 @pytest.mark.parametrize("what", ["panes", "single", "pair", "figure 1", "winner", "strip", "regions"])
-def test_export_writes_figure_and_description(window: MainWindow, tmp_path: Path, what: str) -> None:
+def test_export_writes_figure_and_manifest(window: MainWindow, tmp_path: Path, what: str) -> None:
     window.workspace.add_region("box", ((40, 40), (200, 160)))
     dialog = ExportDialog(window.hub, Settings(None), window)
     dialog.what.setCurrentIndex(dialog.what.findData(what))

@@ -46,8 +46,8 @@ def test_a_reading_from_outside_is_offered_shown_and_batched(
     plan = BatchPlan(Request((shows_text(log_odds),), ("@predicted",)), ("npz",))
     (result,) = run_batch(model, window.workspace.state.pictures, plan, tmp_path)
     assert not result.error and result.maps[0]["reading"] == "log_odds"
-    (description,) = tmp_path.glob("*.json")
-    assert json.loads(description.read_text())["maps"][0]["unit"] == "nat"
+    (manifest,) = tmp_path.glob("*.json")
+    assert json.loads(manifest.read_text())["maps"][0]["unit"] == "nat"
 
 
 def test_a_batch_takes_the_methods_that_panes_show(

@@ -1,4 +1,4 @@
-"""Numbers as files, and the description beside each export."""
+"""Numbers as files, and the manifest beside each export."""
 
 import csv
 import errno

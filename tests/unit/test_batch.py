@@ -25,7 +25,7 @@ from calm_gui.session.batch import (
     summary_row,
     write_summary,
 )
-from calm_gui.session.question import matching, parse_question, what_is_empty
+from calm_gui.session.condition import matching, parse_condition, what_is_empty
 from calm_gui.session.request import Request, parse_set
 from calm_gui.session.truth import GroundTruth
 
@@ -256,7 +256,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    ("question", "files"),
+    ("condition", "files"),
     [
         ("share_in_box < 0.5", "a"),
         ("p > 0.5", "ac"),
@@ -269,21 +269,21 @@ ROWS = [
         ("p > 'x'", ""),
     ],
 )
-def test_questions(question, files):
-    assert "".join(row["file"] for row in matching(ROWS, question)) == files
+def test_conditions(condition, files):
+    assert "".join(row["file"] for row in matching(ROWS, condition)) == files
 
 
 @pytest.mark.parametrize(
-    "question",
+    "condition",
     [
         *("", "p", "p >", "q < 1", "[p] == 1", "p in 'abc'", "p ** 9 ** 9 < 1", "p if p else p", "f'{p}' == 1"),
         *("__import__('os').system('x') == 0", "p.__class__ == 1", "p < (lambda: 1)()", "p < 1; p"),
         *("(" * 500, "p<1 and " * 400 + "p<1"),
     ],
 )
-def test_anything_but_a_question_is_refused(question):
+def test_anything_but_a_condition_is_refused(condition):
     with pytest.raises(DataError):
-        parse_question(question, ROWS[0])
+        parse_condition(condition, ROWS[0])
 
 
 def test_columns_without_a_value_are_named():

@@ -23,7 +23,7 @@ from calm_gui.session import batch
 from calm_gui.session.batch import BatchPlan, run_batch
 from calm_gui.session.exports import PlannedExport
 from calm_gui.session.output_names import free_name
-from calm_gui.session.remake import remake
+from calm_gui.session.reproduce import reproduce
 from calm_gui.session.request import Request
 from calm_gui.session.truth import GroundTruth
 
@@ -200,19 +200,19 @@ def test_from_refuses_a_checkpoint_that_is_read_in_another_way(model, pictures, 
     monkeypatch.setattr(model, "answers", {"saliency_activation": "relu", "averaged": True})
     (result,) = run_batch(model, pictures[:1], PLAN, tmp_path)
     path = (tmp_path / result.files[0]).with_suffix(".json")
-    description = json.loads(path.read_text())
-    assert description["checkpoint"]["answers"] == {"saliency_activation": "relu", "averaged": True}
+    manifest = json.loads(path.read_text())
+    assert manifest["checkpoint"]["answers"] == {"saliency_activation": "relu", "averaged": True}
     if recorded == "assumed":  # as version 0.1 wrote it
-        del description["checkpoint"]["answers"]
-        description["checkpoint"]["assumed"] = ["saliency_activation: relu"]
-        path.write_text(json.dumps(description))
+        del manifest["checkpoint"]["answers"]
+        manifest["checkpoint"]["assumed"] = ["saliency_activation: relu"]
+        path.write_text(json.dumps(manifest))
     again = tmp_path / "again"
     again.mkdir()
     if recorded == "answers":
-        assert remake(path, again, lambda _: model)
+        assert reproduce(path, again, lambda _: model)
     monkeypatch.setattr(model, "answers", {"saliency_activation": "softplus", "averaged": True})
     with pytest.raises(Exception, match="read in another way"):
-        remake(path, again, lambda _: model)
+        reproduce(path, again, lambda _: model)
 
 
 @pytest.mark.shared

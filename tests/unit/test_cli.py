@@ -126,7 +126,7 @@ def test_all_inputs_failing_is_status_one(checkpoint, capsys):
         (["{sample}", "--checkpoint", "{sample}"], "afghan_hound.jpg"),
         (["{empty}"], "no pictures"),
         (["--from", "nosuch.json"], "no file"),
-        (["--from", "{file}"], "isn't the description"),
+        (["--from", "{file}"], "isn't the manifest"),
         (["{sample}", "--credible-mass", "2"], "credible-mass"),
         (["{sample}", "--dpi", "1"], "dpi"),
     ],
@@ -192,17 +192,17 @@ def test_from_refuses_what_has_changed(checkpoint, tmp_path, capsys):
         main([str(picture), "--checkpoint", checkpoint, "--format", "npz", "--out", str(tmp_path / "o"), "--quiet"])
         == 0
     )
-    (description,) = (tmp_path / "o").glob("*.json")
-    command = ["--from", str(description), "--out", str(tmp_path / "again"), "--quiet"]
+    (manifest,) = (tmp_path / "o").glob("*.json")
+    command = ["--from", str(manifest), "--out", str(tmp_path / "again"), "--quiet"]
     other = write_tiny_checkpoint(tmp_path / "other.safetensors", size=128)
     assert main([*command, "--checkpoint", str(other)]) == 2
     assert "isn't the checkpoint" in capsys.readouterr().err
-    said = description.read_text("utf-8")
+    said = manifest.read_text("utf-8")
     made_by = json.loads(said)["checkpoint"]["sha256"]
-    description.write_text(said.replace(made_by, FORMER_DEMO), "utf-8")
+    manifest.write_text(said.replace(made_by, FORMER_DEMO), "utf-8")
     assert main([*command, "--checkpoint", str(other)]) == 2
     assert "made with the demo of calm-gui 0.1" in capsys.readouterr().err
-    description.write_text(said, "utf-8")
+    manifest.write_text(said, "utf-8")
     Image.new("RGB", (20, 20)).save(picture)
     assert main(command) == 2
     assert "content has changed" in capsys.readouterr().err

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from calm_gui.errors import DataError
-from calm_training.frozen import FeatureCache
+from calm_training.feature_cache import FeatureCache
 
 _HOLDER = """
 import sys, time
 from pathlib import Path
 import torch
-from calm_training.frozen import FeatureCache
+from calm_training.feature_cache import FeatureCache
 inputs = lambda numbers: torch.stack([torch.full((3, 8, 8), float(i)) for i in numbers])
 with FeatureCache(torch.nn.Identity(), inputs, 40, Path(sys.argv[1]), batch=7):
     print("held", flush=True)

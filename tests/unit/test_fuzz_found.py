@@ -11,7 +11,7 @@ from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.render.arrays import save_map
-from calm_gui.session.remake import remake
+from calm_gui.session.reproduce import reproduce
 from calm_training.datasets.csv_table import read_csv
 from calm_training.recipes import load_config
 
@@ -41,15 +41,15 @@ def test_a_section_without_settings(tmp_path: Path, section: str) -> None:
 def test_a_manifest_with_a_path_that_no_file_can_have(tmp_path: Path, name: str, what: str) -> None:
     save_map(calm_explanation().attribution(0), tmp_path / "x.npz")
     path = tmp_path / "x.json"
-    description = json.loads(path.read_text())
-    description[what]["path"] = name
-    path.write_text(json.dumps(description))
+    manifest = json.loads(path.read_text())
+    manifest[what]["path"] = name
+    path.write_text(json.dumps(manifest))
 
     def load(name: str) -> None:
         raise CheckpointError(f"there is no checkpoint {name}")
 
     with pytest.raises(CalmError):
-        remake(path, tmp_path, load)  # type: ignore[arg-type]
+        reproduce(path, tmp_path, load)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("stride", [0, -1, "0", None, 1e400])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from calm_gui.core.geometry import interpolate
+from calm_gui.render.argb import dim, even_shape, map_argb, winner_argb
 from calm_gui.render.colormap import colour_table
 from calm_gui.render.map_scale import map_scale
 from calm_gui.render.overlay import blend, winner_colours
 from calm_gui.render.scale import Scale
-from calm_gui.render.words import dim, even_shape, map_words, winner_words
 from tests.unit.synthetic import calm_explanation
 
 OPACITY = 0.6
@@ -38,7 +38,7 @@ def test_map_over_picture_is_the_librarys_blend(scale, nearest, width):
     picture = np.random.default_rng(0).integers(0, 2**24, (150, width), np.uint32) | np.uint32(0xFF000000)
     under, out = (np.zeros(even_shape(width, 150), np.uint32) for _ in range(2))
     dim(picture, OPACITY, under)
-    map_words(shown, scale, "viridis", OPACITY, columns, rows, out, nearest, under=under)
+    map_argb(shown, scale, "viridis", OPACITY, columns, rows, out, nearest, under=under)
     values = interpolate(shown.values, columns[:width], rows, nearest)
     colours = colour_table("viridis")[scale.indices(values)]
     expected = blend(bytes_of(picture, width)[..., :3], colours[..., ::-1], OPACITY)
@@ -55,7 +55,7 @@ def test_only_what_reaches_the_threshold_is_painted():
     columns, rows = lattice(shown, 60, 50)
     out = np.zeros(even_shape(60, 50), np.uint32)
     least = float(np.abs(shown.values).max() / 2)
-    map_words(shown, map_scale(shown), "RdBu", OPACITY, columns, rows, out, least=least)
+    map_argb(shown, map_scale(shown), "RdBu", OPACITY, columns, rows, out, least=least)
     reached = np.abs(interpolate(shown.values, columns, rows)) >= least
     assert 0 < reached.mean() < 0.5
     assert np.array_equal(out != 0, reached)
@@ -69,7 +69,7 @@ def test_what_is_no_number_gets_the_first_colour():
     shown = type(shown)(broken, shown.kind, shown.explanation)
     columns, rows = lattice(shown, 40, 56)
     out = np.zeros(even_shape(40, 56), np.uint32)
-    map_words(shown, Scale(0.0, 0.01), "gray", 1.0, columns, rows, out, nearest=True)
+    map_argb(shown, Scale(0.0, 0.01), "gray", 1.0, columns, rows, out, nearest=True)
     colours = bytes_of(out, 40)[..., :3]
     assert not colours[12:20].any() and (colours[36:40] == 255).all()
 
@@ -79,7 +79,7 @@ def test_winner_maps_leave_cells_without_a_winner_to_the_picture():
     shown.winner[0] = -1
     columns, rows = lattice(shown, 28, 28)
     out = np.zeros(even_shape(28, 28), np.uint32)
-    winner_words(shown, 1.0, columns, rows, out)
+    winner_argb(shown, 1.0, columns, rows, out)
     assert not out[:2].any()
     colours = winner_colours(shown)[0].repeat(2, 0).repeat(2, 1)
     assert np.array_equal(bytes_of(out, 28)[2:, :, 2::-1], colours[2:])

@@ -23,7 +23,7 @@ from calm_gui.core.readings import CAM, READINGS, Asked, Reading
 from calm_gui.core.readings.attribution import Attribution
 from calm_gui.methods import METHODS
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.render.description import describe
+from calm_gui.render.manifest import describe
 from calm_gui.render.map_scale import map_scale
 from calm_gui.render.naming import map_slug, map_title
 from calm_gui.session.cache import ExplanationCache
@@ -78,7 +78,7 @@ def test_class_scores_go_by_the_name_of_the_method_that_trained_them() -> None:
 
 
 def walk_through_the_session(reading: Reading, tmp_path: Path) -> None:
-    """Title, subtitle, scale, ledger, description and session of a pane that shows a reading."""
+    """Title, subtitle, scale, ledger, manifest and session of a pane that shows a reading."""
     explanation = explanation_for(reading)
     scene = scene_of(explanation, Pane(reading))
     content = scene.panes[0]
@@ -101,18 +101,18 @@ def walk_through_the_session(reading: Reading, tmp_path: Path) -> None:
 
 
 def walk_through_the_commands(reading: str, checkpoint: str, out: Path, option: str = "--reading") -> dict:
-    """A batch with every format of one map, and each export made again from its description, byte for byte."""
+    """A batch with every format of one map, and each export made again from its manifest, byte for byte."""
     first, again = out / "first", out / "again"
     more = ["--checkpoint", checkpoint, *SMALL]
     asked = [str(SAMPLE), "--target", "dog", "--contrast", "tabby", option, reading, "--depth", "2"]
     assert main([*asked, "--format", "png,npz", "--out", str(first), "--json", *more]) == 0
-    (description,) = first.glob("*.json")
-    assert main(["--from", str(description), "--out", str(again), *more]) == 0
+    (manifest,) = first.glob("*.json")
+    assert main(["--from", str(manifest), "--out", str(again), *more]) == 0
     names = sorted(path.name for path in first.iterdir() if path.suffix != ".json")
     assert len(names) == 2
     for name in names:
         assert (first / name).read_bytes() == (again / name).read_bytes()
-    return json.loads(description.read_text())["maps"][0]
+    return json.loads(manifest.read_text())["maps"][0]
 
 
 @pytest.mark.parametrize("key", BUILT_IN_READINGS)
@@ -215,8 +215,8 @@ def test_a_method_from_outside_comes_through_an_entry_point(tmp_path, checkpoint
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "no_such_module" in done.stderr  # told, and the rest goes on
-    (description,) = out.glob("*.json")
-    assert json.loads(description.read_text())["maps"][0]["method"] == "brightness"
+    (manifest,) = out.glob("*.json")
+    assert json.loads(manifest.read_text())["maps"][0]["method"] == "brightness"
     assert any(path.suffix == ".npz" and "brightness" in path.name for path in out.iterdir())
 
 

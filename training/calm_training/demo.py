@@ -42,7 +42,7 @@ from calm_training.datasets.split import split_by_hash
 from calm_training.demo_e_step import e_step, kept_e_step, make_cam, read_inputs
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
-from calm_training.frozen import FeatureCache
+from calm_training.feature_cache import FeatureCache
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start

@@ -15,7 +15,7 @@ from calm_gui.model.formats.file_content import find_weights, read_foreign
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.known_classes import KnownClasses
 from calm_training.config import Config, ModelConfig
-from calm_training.frozen import split_backbone
+from calm_training.feature_cache import split_backbone
 from calm_training.methods import Objective
 from calm_training.pretrained import LITE0, efficientnet_lite0
 

@@ -29,7 +29,7 @@ from calm_training.datasets.picture_set import PictureSet
 from calm_training.datasets.splits import Splits
 from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
-from calm_training.frozen import FeatureCache
+from calm_training.feature_cache import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
 from calm_training.network import checkpoint_info, freeze, make_network, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer

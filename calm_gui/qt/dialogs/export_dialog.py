@@ -281,7 +281,7 @@ class ExportDialog(QDialog):
             self.save(path)
 
     def save(self, path: str) -> bool:
-        """Save the figure and its description; the dialog stays open and says what it wrote, or why it couldn't."""
+        """Save the figure and its manifest; the dialog stays open and says what it wrote, or why it couldn't."""
         from calm_gui.render.figure import save_figure
 
         try:
@@ -293,7 +293,7 @@ class ExportDialog(QDialog):
         self._settings.set("export figure", self._choices())
         self._hub.saved.emit(path)
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent)).toString()
-        names = f"{html.escape(Path(path).name)} and its description are written."
+        names = f"{html.escape(Path(path).name)} and its manifest are written."
         self._say(f'{names} <a href="{html.escape(folder)}">Open folder</a>', good=True)
         return True
 

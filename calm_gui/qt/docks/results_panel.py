@@ -33,8 +33,8 @@ from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.session.batch import COLUMNS
 from calm_gui.session.batch_run import BatchRun
+from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
-from calm_gui.session.question import parse_question
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
 from calm_gui.session.scene import Scene
 
@@ -204,7 +204,7 @@ class ResultsPanel(DockPanel):
         self._say("" if not text or self.filtered.rowCount() else self._why_none(text))
 
     def _why_none(self, text: str) -> str:
-        from calm_gui.session.question import what_is_empty
+        from calm_gui.session.condition import what_is_empty
 
         if not any(sign in text for sign in _COMPARISONS):
             return f"no name holds {text}"
@@ -268,7 +268,7 @@ def _test_of(text: str) -> Test | None:
     if not text:
         return None
     if any(sign in text for sign in _COMPARISONS):
-        return parse_question(text, COLUMNS)
+        return parse_condition(text, COLUMNS)
     needle = fold_text(text)
     keys = ("name", "predicted_name", "target_name", "truth_name")
     return lambda row: any(needle in fold_text(str(row.get(key) or "")) for key in keys)

@@ -26,10 +26,10 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme
+from calm_gui.render.argb import dim, even_shape, map_argb, winner_argb
 from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.mark_colours import FOUND, TRUTH
 from calm_gui.render.overlay import UNSEEN_DIM
-from calm_gui.render.words import dim, even_shape, map_words, winner_words
 from calm_gui.session.scene import PaneContent, chosen_cells
 from calm_gui.session.state import RegionShape, View
 
@@ -48,7 +48,7 @@ _FEWEST = {"box": 2, "polygon": 3, "brush": 1}
 
 
 def _buffer(old: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray:
-    """Words of a shape: the old ones again if they have it, since fresh memory takes longer than what fills it."""
+    """Argb of a shape: the old ones again if they have it, since fresh memory takes longer than what fills it."""
     return old if old is not None and old.shape == shape else np.empty(shape, np.uint32)
 
 
@@ -280,7 +280,7 @@ class MapCanvas(QWidget):
         self._draw_overlay(painter, visible, content, even)
 
     def _dimmed(self) -> np.ndarray:
-        """The picture in sight, by the part that the map's opacity leaves of it, as 32-bit words."""
+        """The picture in sight, by the part that the map's opacity leaves of it, as 32-bit ARGB pixels."""
         key = (self._base_key, self._view.opacity)
         if key != self._dimmed_key:
             self._dimmed_key = key
@@ -352,10 +352,10 @@ class MapCanvas(QWidget):
         x, y = self._samples(visible)
         columns, rows = shown.geometry.to_grid(x, y)
         if isinstance(shown, WinnerMap):
-            winner_words(shown, view.opacity, columns, rows, words)
+            winner_argb(shown, view.opacity, columns, rows, words)
         else:
             assert content.scale is not None
-            map_words(
+            map_argb(
                 shown,
                 content.scale,
                 view.diverging if shown.signed else view.sequential,

@@ -136,9 +136,9 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from calm_gui.model.files import check_free, write_text
     from calm_training.evaluate.comparison import compared, comparison_table
-    from calm_training.evaluate.pictures import pictures_csv
     from calm_training.evaluate.plan import content_of, read_set
     from calm_training.evaluate.plot import draw
+    from calm_training.evaluate.scores_csv import pictures_csv
     from calm_training.evaluate.table import markdown
 
     plan = _plan(options)

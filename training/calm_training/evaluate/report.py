@@ -19,9 +19,9 @@ from calm_training.evaluate.examples import figures_of
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
-from calm_training.evaluate.pictures import pictures_csv
 from calm_training.evaluate.plan import Plan, content_of, digest_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
+from calm_training.evaluate.scores_csv import pictures_csv
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table
 

@@ -23,14 +23,14 @@ __all__ = [
     "describe",
     "describe_map",
     "describe_pictures",
-    "read_description",
+    "read_manifest",
     "set_to_json",
     "to_text",
     "write_export",
 ]
 
 FORMAT = 1
-"""Version of the description that this program writes."""
+"""Version of the manifest that this program writes."""
 
 _KIND = "calm-gui export"
 
@@ -90,7 +90,7 @@ def describe(
 
 
 def _origin(explanation: AnyExplanation) -> dict[str, Any]:
-    """Picture and checkpoint of an explanation; maps of another one than the description's carry their own."""
+    """Picture and checkpoint of an explanation; maps of another one than the manifest's carry their own."""
     return {
         "picture": {**explanation.source.get("picture", {}), "size": list(explanation.geometry.picture)},
         "checkpoint": explanation.source.get("checkpoint", {}),
@@ -200,16 +200,16 @@ def write_export(
     suffixes: Iterable[str],
     kind: str,
     write: Callable[[Path], None],
-    description: dict[str, Any],
+    manifest: dict[str, Any],
     *,
     overwrite: bool = True,
     **options: Any,
 ) -> Path:
-    """Write an export and the description beside it, both or neither.
+    """Write an export and the manifest beside it, both or neither.
 
-    The description is `<name>.json`. Exports of the same maps under one name share it; where it is taken by
+    The manifest is `<name>.json`. Exports of the same maps under one name share it; where it is taken by
     something else it is `<name>.<extension>.json`, so that no file is lost. A file that is replaced is no longer in
-    the description of what it was before.
+    the manifest of what it was before.
 
     Parameters
     ----------
@@ -220,17 +220,17 @@ def write_export(
         What sort of export this is.
     write : callable
         Gets a temporary path with the same extension, to write to.
-    description : dict
+    manifest : dict
         As `describe` gives it. The files that it names are never replaced.
     overwrite : bool
         Whether an existing file is replaced; who calls this has asked, or found a free name.
     **options
-        How it was drawn; written into the description's list of exports.
+        How it was drawn; written into the manifest's list of exports.
 
     Returns
     -------
     Path
-        Of the description.
+        Of the manifest.
 
     Raises
     ------
@@ -239,8 +239,8 @@ def write_export(
     """
     path = Path(path)
     check_suffix(path, suffixes)
-    beside, others = _place_of_description(path, description)
-    sources = _sources(description)
+    beside, others = _place_of_manifest(path, manifest)
+    sources = _sources(manifest)
     with (
         atomic_path(beside, overwrite=True, inputs=sources) as temporary_json,
         atomic_path(path, overwrite=overwrite, inputs=sources) as temporary,
@@ -248,7 +248,7 @@ def write_export(
         write(temporary)
         entry = {"file": path.name, "kind": kind, "sha256": sha256_of(temporary), **options}
         exports = sorted([*others, entry], key=lambda e: str(e["file"]))
-        temporary_json.write_bytes(to_bytes({**description, "exports": exports}))
+        temporary_json.write_bytes(to_bytes({**manifest, "exports": exports}))
         for written in (temporary, temporary_json):  # a full disk shows here, before either file takes its place
             with written.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -279,25 +279,25 @@ def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
         raise ExportError(f"{path} can't be written: {error.strerror or error}") from error
 
 
-def to_text(description: dict[str, Any]) -> str:
+def to_text(manifest: dict[str, Any]) -> str:
     """JSON as it is written: readable, any alphabet, without NaN."""
-    return json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def to_bytes(description: dict[str, Any]) -> bytes:
+def to_bytes(manifest: dict[str, Any]) -> bytes:
     """`to_text` in UTF-8; characters that stand for bytes of a file name that isn't UTF-8 stay JSON's escapes."""
-    return to_text(description).encode("utf-8", errors="backslashreplace")
+    return to_text(manifest).encode("utf-8", errors="backslashreplace")
 
 
-def _sources(description: Mapping[str, Any]) -> list[str]:
-    """The picture and checkpoint files that a description names."""
-    origins = [description, *description.get("maps", ())]
+def _sources(manifest: Mapping[str, Any]) -> list[str]:
+    """The picture and checkpoint files that a manifest names."""
+    origins = [manifest, *manifest.get("maps", ())]
     found = (origin.get(what, {}).get("path") for origin in origins for what in ("picture", "checkpoint"))
     return [path for path in found if path]
 
 
-def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
-    """Where the description goes, and the exports that it already describes."""
+def _place_of_manifest(path: Path, manifest: dict[str, Any]) -> tuple[Path, list[dict[str, Any]]]:
+    """Where the manifest goes, and the exports that it already describes."""
     for beside in _places(path):
         known = _read_ours(beside)
         if known is None:
@@ -310,7 +310,7 @@ def _place_of_description(path: Path, description: dict[str, Any]) -> tuple[Path
             for entry in exports
             if entry.get("file") != path.name and (path.parent / str(entry.get("file"))).exists()
         ]
-        if not others or known == json.loads(to_text(description)):
+        if not others or known == json.loads(to_text(manifest)):
             return beside, others
     raise ExportError(f"{path.name}.json beside {path} is another file; rename it or choose another name")
 
@@ -320,7 +320,7 @@ def _places(path: Path) -> tuple[Path, Path]:
 
 
 def _forget_elsewhere(path: Path, beside: Path) -> None:
-    """Take a file that was replaced out of the description of what it was before."""
+    """Take a file that was replaced out of the manifest of what it was before."""
     for other in _places(path):
         known = _read_ours(other) if other != beside else None
         if known is None or all(entry.get("file") != path.name for entry in known.get("exports", [])):
@@ -332,8 +332,8 @@ def _forget_elsewhere(path: Path, beside: Path) -> None:
             other.unlink(missing_ok=True)
 
 
-def read_description(path: str | Path) -> dict[str, Any]:
-    """An export's description.
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """An export's manifest.
 
     Raises
     ------
@@ -345,7 +345,7 @@ def read_description(path: str | Path) -> dict[str, Any]:
         raise DataError(f"there is no file {path}")
     data = _read_ours(path)
     if data is None:
-        raise DataError(f"{path.name} isn't the description of an export of calm-gui")
+        raise DataError(f"{path.name} isn't the manifest of an export of calm-gui")
     if not isinstance(data.get("format"), int) or data["format"] > FORMAT:
         raise DataError(
             f"{path.name} has format {data.get('format')}, this program reads up to {FORMAT}; update calm-gui"
@@ -354,7 +354,7 @@ def read_description(path: str | Path) -> dict[str, Any]:
 
 
 def _read_ours(path: Path) -> dict[str, Any] | None:
-    """An existing description, or None for anything else."""
+    """An existing manifest, or None for anything else."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Questions over a batch's summary, such as ``share_in_box < 0.5 and p > 0.3``, answered without running code."""
+"""Conditions on rows of a batch's summary, such as ``share_in_box < 0.5 and p > 0.3``, tested without running code."""
 
 import ast
 import operator
@@ -7,7 +7,7 @@ from typing import Any
 
 from calm_gui.errors import DataError
 
-__all__ = ["matching", "parse_question", "what_is_empty"]
+__all__ = ["matching", "parse_condition", "what_is_empty"]
 
 Row = Mapping[str, Any]
 
@@ -28,10 +28,10 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 class _MissingError(Exception):
-    """A row lacks a value that the question needs."""
+    """A row lacks a value that the condition needs."""
 
 
-def parse_question(text: str, columns: Iterable[str]) -> Callable[[Row], bool]:
+def parse_condition(text: str, columns: Iterable[str]) -> Callable[[Row], bool]:
     """A test for rows.
 
     Parameters
@@ -56,9 +56,9 @@ def parse_question(text: str, columns: Iterable[str]) -> Callable[[Row], bool]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise DataError(f"the question {text!r} can't be read; write something like: share_in_box < 0.5") from error
+        raise DataError(f"the condition {text!r} can't be read; write something like: share_in_box < 0.5") from error
     if sum(1 for _ in ast.walk(tree)) > 500:
-        raise DataError("the question is too long")
+        raise DataError("the condition is too long")
     _check(tree, text, known)
 
     def test(row: Row) -> bool:
@@ -71,16 +71,16 @@ def parse_question(text: str, columns: Iterable[str]) -> Callable[[Row], bool]:
 
 
 def matching(rows: Iterable[Row], text: str) -> list[Row]:
-    """The rows that a question is true of, in order."""
+    """The rows that meet a condition, in order."""
     rows = list(rows)
     if not rows:
         return []
-    test = parse_question(text, rows[0])
+    test = parse_condition(text, rows[0])
     return [row for row in rows if test(row)]
 
 
 def what_is_empty(rows: Iterable[Row], text: str) -> str:
-    """Which columns of a question have no value in how many rows, in words: without one a row can't match."""
+    """Which columns of a condition have no value in how many rows, in words: without one a row can't match."""
     rows = list(rows)
     named = {node.id: None for node in ast.walk(ast.parse(text.strip(), mode="eval")) if isinstance(node, ast.Name)}
     empty = {name: sum(row.get(name) in (None, "") for row in rows) for name in named}
@@ -111,7 +111,7 @@ def _check(node: ast.expr, text: str, columns: tuple[str, ...], inside: bool = F
             return
         case _:
             raise DataError(
-                f"the question {text!r} isn't made of comparisons of columns, numbers and quoted texts; "
+                f"the condition {text!r} isn't made of comparisons of columns, numbers and quoted texts; "
                 "write something like: share_in_box < 0.5 and p > 0.3"
             )
     for part in parts:

@@ -1,4 +1,4 @@
-"""Maps as 32-bit words that Qt draws as they are. A person waits for this at every click, so it is fast:
+"""Maps as 32-bit ARGB pixels that Qt draws as they are. A person waits for this at every click, so it is fast:
 
 rows are worked on in blocks that stay in the cache, buffers are used again, and one look-up colours two pixels.
 """
@@ -18,38 +18,38 @@ from calm_gui.render.scale import Scale
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Words = NDArray[np.uint32]
+    Argb = NDArray[np.uint32]
 
-__all__ = ["dim", "even_shape", "map_words", "winner_words"]
+__all__ = ["dim", "even_shape", "map_argb", "winner_argb"]
 
 _BYTES_AT_ONCE = 2**16
 
 
 def even_shape(width: int, height: int) -> tuple[int, int]:
-    """Rows and columns of words for a width and height: an odd width gets one column more, which isn't drawn."""
+    """Rows and columns of pixels for a width and height: an odd width gets one column more, which isn't drawn."""
     return height, width + width % 2
 
 
 @lru_cache(maxsize=16)
 def _pairs(colour_map: str, opacity: float) -> NDArray[np.uint64]:
-    """Both words of any two neighbouring colour indices, (65536,)."""
-    words = premultiplied_table(colour_map, opacity).astype(np.uint64)
-    pairs = ((words[:, None] << np.uint64(32)) | words).ravel()
+    """Both pixels of any two neighbouring colour indices, (65536,)."""
+    pixels = premultiplied_table(colour_map, opacity).astype(np.uint64)
+    pairs = ((pixels[:, None] << np.uint64(32)) | pixels).ravel()
     pairs.flags.writeable = False
     return pairs
 
 
-def map_words(
+def map_argb(
     shown: Map,
     scale: Scale,
     colour_map: str,
     opacity: float,
     columns: NDArray[np.float64],
     rows: NDArray[np.float64],
-    out: Words,
+    out: Argb,
     nearest: bool = False,
     least: float | None = None,
-    under: Words | None = None,
+    under: Argb | None = None,
 ) -> None:
     """Colour a map on a lattice of pixels.
 
@@ -68,7 +68,7 @@ def map_words(
     least : float, optional
         Pixels of lesser values (of lesser magnitudes, in a signed map) are left transparent.
     under : ndarray (h,w), uint32, optional
-        Added to the words, as `dim` gives it with the same opacity.
+        Added to the pixels, as `dim` gives it with the same opacity.
     """
     pairs = _pairs(colour_map, opacity)
     places = np.empty((0, len(columns) // 2), np.intp)
@@ -90,8 +90,8 @@ def map_words(
             out[part][(np.abs(block) if shown.signed else block) < least] = 0
 
 
-def winner_words(
-    shown: WinnerMap, opacity: float, columns: NDArray[np.float64], rows: NDArray[np.float64], out: Words
+def winner_argb(
+    shown: WinnerMap, opacity: float, columns: NDArray[np.float64], rows: NDArray[np.float64], out: Argb
 ) -> None:
     """Colour a winner map's cells on a lattice of pixels; cells without a winner are left transparent.
 
@@ -104,14 +104,14 @@ def winner_words(
     out : ndarray (h,w), uint32, contiguous
         Gets premultiplied ARGB.
     """
-    words = premultiplied(winner_colours(shown)[0], opacity)
-    words[shown.winner < 0] = 0
-    i = np.clip(rows.astype(np.intp), 0, words.shape[0] - 1)
-    j = np.clip(columns.astype(np.intp), 0, words.shape[1] - 1)
-    np.take(words[:, j], i, axis=0, out=out, mode="clip")
+    pixels = premultiplied(winner_colours(shown)[0], opacity)
+    pixels[shown.winner < 0] = 0
+    i = np.clip(rows.astype(np.intp), 0, pixels.shape[0] - 1)
+    j = np.clip(columns.astype(np.intp), 0, pixels.shape[1] - 1)
+    np.take(pixels[:, j], i, axis=0, out=out, mode="clip")
 
 
-def dim(picture: Words, opacity: float, out: Words) -> None:
+def dim(picture: Argb, opacity: float, out: Argb) -> None:
     """Leave of a picture's bytes the part that a map of an opacity lets through, so that both add up to 255 at most.
 
     Parameters

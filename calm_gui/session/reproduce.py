@@ -1,4 +1,4 @@
-"""Making an export again from the description beside it."""
+"""Making an export again from the manifest beside it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,29 +20,29 @@ from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingErr
 from calm_gui.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.methods import METHODS
 from calm_gui.model.files import sha256_of
-from calm_gui.render.description import read_description
 from calm_gui.render.figure_spec import FigureSpec
+from calm_gui.render.manifest import read_manifest
 from calm_gui.render.scale import Scale
 from calm_gui.session.output_names import free_name
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["remake"]
+__all__ = ["reproduce"]
 
 
-def remake(
-    description: str | Path,
+def reproduce(
+    manifest: str | Path,
     out: str | Path,
     load: "Callable[[str], LoadedModel]",
     checkpoint: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write the exports that a description lists once more.
+    """Write the exports that a manifest lists once more.
 
     Parameters
     ----------
-    description : str or Path
+    manifest : str or Path
         The `.json` beside an export.
     out : str or Path
         Folder to write to.
@@ -61,10 +61,10 @@ def remake(
     Raises
     ------
     CalmError
-        If picture or checkpoint are gone or have changed, or the description makes no sense.
+        If picture or checkpoint are gone or have changed, or the manifest makes no sense.
     """
-    path = Path(description)
-    data = read_description(path)
+    path = Path(manifest)
+    data = read_manifest(path)
     maker = _Maker(path.parent, load, checkpoint)
     try:
         explanation = maker.explanation(data)
@@ -84,7 +84,7 @@ def remake(
 
 
 class _Maker:
-    """Loads each picture and checkpoint of a description once, and sees that they are the same as then."""
+    """Loads each picture and checkpoint of a manifest once, and sees that they are the same as then."""
 
     def __init__(self, folder: Path, load: "Callable[[str], LoadedModel]", checkpoint: str | None) -> None:
         self._folder = folder
@@ -108,7 +108,7 @@ class _Maker:
         places = [Path(picture["path"]), self._folder / picture["path"], self._folder / name]
         found = [place for place in places if _is_there(place)]
         if not found:
-            raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the description")
+            raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the manifest")
         same = [place for place in found if sha256_of(place) == picture["sha256"]]
         if not same:
             raise PictureError(f"{found[0]} isn't the picture any more that was explained: its content has changed")
@@ -133,18 +133,18 @@ class _Maker:
         return self._models[sha256]
 
     def map(self, entry: Mapping[str, Any], main: Mapping[str, Any]) -> AnyMap:
-        """The map of an entry; picture and checkpoint are the description's unless the entry has its own."""
+        """The map of an entry; picture and checkpoint are the manifest's unless the entry has its own."""
         origin = entry if "checkpoint" in entry else main
         explanation = self.explanation(origin)
         target, contrast = _set(entry.get("target")), _set(entry.get("contrast"))
         if "method" in entry:
             if target is None:
-                raise ReadingError(f"the description doesn't say what {entry['method']} is of")
+                raise ReadingError(f"the manifest doesn't say what {entry['method']} is of")
             model, picture = self._model(origin["checkpoint"]), self._picture(origin["picture"])
             return METHODS[str(entry["method"])].map(model, picture, target, explanation=explanation)
         reading = READINGS[str(entry["reading"])]
         if reading.takes_target and target is None:
-            raise ReadingError(f"the description doesn't say what the {reading.title.lower()} is of")
+            raise ReadingError(f"the manifest doesn't say what the {reading.title.lower()} is of")
         options: dict[str, Any] = {"depth": int(entry["depth"])} if reading.takes_depth else {}
         if reading is CAM:
             options["normalisation"] = next(name for name, unit in UNITS.items() if unit == entry["unit"])
@@ -214,14 +214,14 @@ def _write(
     elif kind == "mask" and isinstance(maps[0], Map) and threshold and threshold["kind"] in get_args(ThresholdKind):
         cells = threshold_cells(maps[0].values, threshold["kind"], float(threshold["value"]))
         if cells is None:
-            raise DataError("the description's threshold chooses nothing")
+            raise DataError("the manifest's threshold chooses nothing")
         arrays.save_mask(maps[0], cells, path, threshold)
     else:
-        raise DataError(f"an export of the kind {kind!r} can't be made again from its description")
+        raise DataError(f"an export of the kind {kind!r} can't be made again from its manifest")
 
 
 def _with_picture_panes(items: list[Any], export: Mapping[str, Any]) -> list[Any]:
-    """None again in the places of panels that showed the picture alone, which the description doesn't list."""
+    """None again in the places of panels that showed the picture alone, which the manifest doesn't list."""
     result = list(items)
     for position in export.get("pictures_at", ()):
         result.insert(int(position), None)
