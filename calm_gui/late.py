@@ -1,4 +1,4 @@
-"""NumPy, imported when something of it is first used: the window's first frame needs none (docs/decisions/0014)."""
+"""NumPy, imported when something of it is first used: the window's first frame needs none (docs/decisions/0007)."""
 
 from importlib import import_module
 from types import ModuleType

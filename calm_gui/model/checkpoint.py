@@ -1,4 +1,4 @@
-"""Checkpoint files: one `.safetensors` that holds weights and everything needed to use them (DESIGN.md, section 4)."""
+"""Checkpoint files: one `.safetensors` that holds weights and everything needed to use them; docs/formats.md describes it."""
 
 import json
 from collections import OrderedDict

@@ -321,7 +321,7 @@ def _plain_text(path: Path) -> str | None:
     """The calm metadata, read from the file's header alone; None where anything is odd, for safetensors to judge.
 
     The header is eight bytes that give the length of the JSON behind them (https://github.com/huggingface/safetensors).
-    The library imports NumPy to read it, which the window's first frame would wait for (docs/decisions/0014).
+    The library imports NumPy to read it, which the window's first frame would wait for (docs/decisions/0007).
     """
     try:
         size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""The installed PySide6 must not lose references to None (docs/decisions/0010)."""
+"""The installed PySide6 must not lose references to None (docs/decisions/0003)."""
 
 import sys
 

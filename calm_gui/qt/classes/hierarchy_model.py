@@ -1,7 +1,7 @@
 """The hierarchy as a tree model: a node appears under each of its parents and has one mark everywhere.
 
 Searching and sorting are done here, on lists, and not by a proxy model: a proxy asks Python for every row many times
-over, which takes ten times as long (docs/decisions/0011).
+over, which takes ten times as long (docs/decisions/0004).
 """
 
 from collections.abc import Callable
