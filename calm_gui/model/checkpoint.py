@@ -1,4 +1,4 @@
-"""Checkpoint files: one `.safetensors` that holds weights and everything needed to use them; docs/formats.md describes it."""
+"""Checkpoint files: one `.safetensors` with weights and everything needed to use them; see docs/formats.md."""
 
 import json
 from collections import OrderedDict
