@@ -37,6 +37,6 @@ __all__ = [
 ]
 
 
-def attribute(method: str, model: Any, picture: Any, target: ClassSet, tick: Tick = lambda: None) -> Map:
+def attribute(method: str, model: Any, picture: Any, target: ClassSet, tick: Tick = lambda number, of: None) -> Map:
     """The map of a method by its name; see `Method.map`."""
     return METHODS[method].map(model, picture, target, tick)

@@ -36,5 +36,9 @@ class FinerCam(Method):
         rivals = Rivals(score)
         return class_activation(FinerCAM, rivals, backbone, inputs, gamma=STRENGTH, num_references=RIVALS)
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
 
 METHODS.register(FinerCam())

@@ -30,5 +30,9 @@ class GradCam(Method):
             ) from error
         return found[0, 0]
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
 
 METHODS.register(GradCam())

@@ -23,5 +23,9 @@ class GradCamPlusPlus(Method):
 
         return class_activation(GradCAMpp, score, backbone, inputs)
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
 
 METHODS.register(GradCamPlusPlus())

@@ -23,5 +23,9 @@ class Gradient(Method):
 
         return Saliency(score).attribute(inputs, target=0, abs=True)[0].amax(dim=0)
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
 
 METHODS.register(Gradient())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from calm_gui.methods.method import METHODS, Method
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 STEPS = 24
 """Points on the way from the mean colour to the picture."""
+
+BATCH = 4
+"""Of them in a forward pass."""
 
 
 class IntegratedGradients(Method):
@@ -24,8 +28,12 @@ class IntegratedGradients(Method):
         """As `Method.attribute`."""
         from captum.attr import IntegratedGradients
 
-        found = IntegratedGradients(score).attribute(inputs, target=0, n_steps=STEPS, internal_batch_size=4)
+        found = IntegratedGradients(score).attribute(inputs, target=0, n_steps=STEPS, internal_batch_size=BATCH)
         return found[0].sum(dim=0).abs().float()
+
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return ceil(STEPS / BATCH)
 
 
 METHODS.register(IntegratedGradients())

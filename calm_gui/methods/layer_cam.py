@@ -23,5 +23,9 @@ class LayerCam(Method):
 
         return class_activation(LayerCAM, score, backbone, inputs)
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
 
 METHODS.register(LayerCam())

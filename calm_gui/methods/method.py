@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BLUR", "METHODS", "Method", "Tick"]
 
-Tick = Callable[[], None]
-"""Called at every forward pass: counts progress, and may raise to stop."""
+Tick = Callable[[int, int], None]
+"""Called at every forward pass with its number and how many there will be (0 if unknown); may raise to stop."""
 
 BLUR = 5.0
 """Standard deviation of the Gaussian over maps of input gradients, in input pixels."""
@@ -66,12 +66,19 @@ class Method(MapKind):
         Tensor (h,w) or a coarser grid
         """
 
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """How many forward passes `attribute` makes for inputs (1,3,h,w) and features of so many channels.
+
+        0, the default, says that it isn't known; then progress has no end.
+        """
+        return 0
+
     def map(
         self,
         model: Any,
         picture: Any,
         target: ClassSet,
-        tick: Tick = lambda: None,
+        tick: Tick = lambda number, of: None,
         explanation: AnyExplanation | None = None,
     ) -> Map:
         """The map for a class set.
@@ -83,7 +90,7 @@ class Method(MapKind):
         picture : path, PIL image, uint8 array or Picture
         target : ClassSet
         tick : callable
-            Called at every forward pass; an exception it raises ends the computation.
+            As `Tick`; an exception it raises ends the computation.
         explanation : Explanation or CamExplanation, optional
             The picture's, if it is at hand.
 
@@ -109,7 +116,8 @@ class Method(MapKind):
         picture = as_picture(picture)
         explanation = explanation or model.explain(picture)
         inputs, _ = model.prepare(picture)
-        score = Score(model.network, model.info.saliency_activation, target, tick)
+        total = self.passes(inputs, model.network.backbone.channels)
+        score = Score(model.network, model.info.saliency_activation, target, lambda number: tick(number, total))
         with torch.enable_grad():
             inputs = inputs.to(model.device).requires_grad_(True)
             values = self.attribute(score, model.network.backbone, inputs).detach().float().cpu().numpy()

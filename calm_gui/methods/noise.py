@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["noisy_gradients"]
+__all__ = ["BATCH", "SAMPLES", "noisy_gradients"]
 
 SAMPLES = 16
 """Noisy inputs."""
+
+BATCH = 2
+"""Of them in a forward pass."""
 
 _SHARE = 0.15
 """Of the input's range: the noise's standard deviation."""
@@ -29,6 +32,6 @@ def noisy_gradients(kind: Literal["smoothgrad", "vargrad"], score: nn.Module, in
     with torch.random.fork_rng(devices=[inputs.device] if inputs.device.type == "cuda" else []):
         torch.manual_seed(_SEED)
         found = NoiseTunnel(Saliency(score)).attribute(
-            inputs, target=0, nt_type=kind, nt_samples=SAMPLES, nt_samples_batch_size=2, stdevs=spread, abs=True
+            inputs, target=0, nt_type=kind, nt_samples=SAMPLES, nt_samples_batch_size=BATCH, stdevs=spread, abs=True
         )
     return found[0].amax(dim=0)

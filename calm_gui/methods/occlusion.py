@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from calm_gui.methods.method import METHODS, Method
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+BATCH = 4
+"""Places of the window in a forward pass."""
 
 
 class Occlusion(Method):
@@ -21,16 +26,27 @@ class Occlusion(Method):
         import torch
         from captum.attr import Occlusion
 
-        window, step = inputs.shape[-1] // 7, inputs.shape[-1] // 14
+        window, step = _window_and_step(inputs)
         with torch.no_grad():
             found = Occlusion(score).attribute(
                 inputs,
                 target=0,
                 sliding_window_shapes=(3, window, window),
                 strides=(3, step, step),
-                perturbations_per_eval=4,
+                perturbations_per_eval=BATCH,
             )
         return found[0, 0]
+
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`: the picture itself, then each place of the window."""
+        window, step = _window_and_step(inputs)
+        places = [1 + ceil((side - window) / step) for side in inputs.shape[-2:]]
+        return 1 + ceil(places[0] * places[1] / BATCH)
+
+
+def _window_and_step(inputs: Tensor) -> tuple[int, int]:
+    """Side of the window, and how far it moves."""
+    return inputs.shape[-1] // 7, inputs.shape[-1] // 14
 
 
 METHODS.register(Occlusion())

@@ -1,10 +1,11 @@
 """The score that methods attribute: log p(A|x)."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassSet
-from calm_gui.methods.method import Tick
 from calm_gui.model.calm import HeadNetwork, log_class_probabilities
 from calm_gui.model.info import Activation
 
@@ -22,6 +23,7 @@ class Score(nn.Module):
     target : ClassSet
         A.
     tick : callable
+        Gets the number of each pass, from 1 on.
 
     Attributes
     ----------
@@ -29,12 +31,15 @@ class Score(nn.Module):
         Indices of A.
     """
 
-    def __init__(self, network: HeadNetwork, activation: Activation | None, target: ClassSet, tick: Tick) -> None:
+    def __init__(
+        self, network: HeadNetwork, activation: Activation | None, target: ClassSet, tick: Callable[[int], None]
+    ) -> None:
         super().__init__()
         self.network = network
         self._activation = activation
         self.target = torch.from_numpy(target.indices.copy())
         self._tick = tick
+        self._passes = 0
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Scores of inputs (B,3,h,w)."""
@@ -42,7 +47,8 @@ class Score(nn.Module):
 
     def log_probabilities(self, inputs: Tensor) -> Tensor:
         """log p(y|x) of every class, (B,C)."""
-        self._tick()
+        self._passes += 1
+        self._tick(self._passes)
         f, a = self.network(inputs)
         return log_class_probabilities(f, a, self._activation)
 

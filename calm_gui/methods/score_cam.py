@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from calm_gui.methods.class_activation import class_activation
@@ -25,6 +26,10 @@ class ScoreCam(Method):
         from torchcam.methods import ScoreCAM
 
         return class_activation(ScoreCAM, score, backbone, inputs, batch_size=BATCH)
+
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 2 + ceil(channels / BATCH)  # twice the picture without a mask
 
 
 METHODS.register(ScoreCam())

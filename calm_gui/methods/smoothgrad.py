@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calm_gui.methods.method import METHODS, Method
-from calm_gui.methods.noise import noisy_gradients
+from calm_gui.methods.noise import BATCH, SAMPLES, noisy_gradients
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -21,6 +21,10 @@ class SmoothGrad(Method):
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""
         return noisy_gradients("smoothgrad", score, inputs)
+
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return SAMPLES // BATCH
 
 
 METHODS.register(SmoothGrad())

@@ -10,6 +10,7 @@ from calm_gui.session.workspace import Workspace
 
 if TYPE_CHECKING:
     from calm_gui.session.batch_run import BatchRun
+    from calm_gui.session.method_jobs import Passes
 
 __all__ = ["Hub", "Progress"]
 
@@ -94,6 +95,7 @@ class Hub(QObject):
         self.workspace = workspace
         self.batches: list[BatchRun] = []
         self._told: Scene | None = None
+        self._passes: Passes | None = None
         workspace.listen(self._tell)
         workspace.on_complaint(self.complained.emit)
         workspace.on_question(self.asked.emit)
@@ -109,3 +111,12 @@ class Hub(QObject):
             self._told = scene
             self.scene_changed.emit(scene)
         self.status_changed.emit(self.workspace.status)
+        self._tell_passes()
+
+    def _tell_passes(self) -> None:
+        """Tell how far a method is; a run over many pictures, whose progress is shown already, goes before."""
+        methods = self.workspace.compute.methods
+        if methods.passes != self._passes and not any(run.running for run in self.batches):
+            self._passes = now = methods.passes
+            words = f"{now.title}, pass" if now else ""
+            self.progressed.emit(Progress(words, now.done, now.total, methods.cancel) if now else None)

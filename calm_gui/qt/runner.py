@@ -83,9 +83,9 @@ class QtRunner(QObject):
             else:
                 self._hand_over(self._finish(job, job.done, result))
 
-    def _forward(self, job: Job) -> Callable[[str], None]:
+    def _forward(self, job: Job) -> Callable[..., None]:
         report = job.progress
-        return lambda text: self._hand_over(lambda: None if job.cancelled.is_set() else report(text))
+        return lambda *told: self._hand_over(lambda: None if job.cancelled.is_set() else report(*told))
 
     def _finish(self, job: Job, callback: Callable[..., None], value: object) -> Callable[[], None]:
         def call() -> None:

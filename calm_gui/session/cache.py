@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
-from calm_gui.core.maps import AnyMap
+from calm_gui.core.maps import AnyMap, MapKind
 from calm_gui.errors import CalmError
 from calm_gui.session.picture_files import file_stamp
 
@@ -111,6 +111,18 @@ class ExplanationCache:
                     entry.maps.clear()
                 return entry.maps
         return {}
+
+    def forget_errors(self, kind: MapKind) -> bool:
+        """Forget why there are no maps of a kind; whether there was anything to forget."""
+        failed = [
+            (entry.maps, key)
+            for entry in self._entries.values()
+            for key, found in entry.maps.items()
+            if isinstance(found, CalmError) and isinstance(key, tuple) and key[0] is kind
+        ]
+        for maps, key in failed:
+            del maps[key]
+        return bool(failed)
 
     def forget_maps(self) -> None:
         """Let every map be read from its explanation anew."""

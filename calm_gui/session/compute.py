@@ -6,70 +6,34 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
-from calm_gui.core.maps import Map
 from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
 from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.explanation_disk import ExplanationDisk
+from calm_gui.session.front import Front, error_sentence
 from calm_gui.session.jobs import Job, Runner
-from calm_gui.session.scene import MethodRequest, Scene
+from calm_gui.session.method_jobs import MethodJobs
 from calm_gui.session.state import State
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
     from calm_gui.model.picture import Picture
 
-__all__ = ["Compute", "Front", "LoadCheckpoint", "error_sentence", "wanted_pairs"]
+__all__ = ["Compute", "LoadCheckpoint", "wanted_pairs"]
 
 LoadCheckpoint = Callable[[str, str, Callable[[str], None], Answers], "LoadedModel"]
 """(checkpoint path, device, progress, answers) -> LoadedModel; runs on the worker."""
 
-_AT_ONCE, _NOW, _NEXT, _METHOD, _WHOLE_FOLDER, _WHEN_IDLE = -1, 0, 1, 2, 2, 9
+_AT_ONCE, _NOW, _NEXT, _WHOLE_FOLDER, _WHEN_IDLE = -1, 0, 1, 2, 9
 """Urgencies of jobs."""
 
 _log = logging.getLogger(__name__)
-
-
-class Front(Protocol):
-    """Who computes for somebody: has the state, and hears what comes of it."""
-
-    @property
-    def state(self) -> State:
-        """The state."""
-
-    @property
-    def scene(self) -> Scene:
-        """What the state shows."""
-
-    def changed(self) -> None:
-        """Something that is shown has been computed, or has failed."""
-
-    def say(self, status: str) -> None:
-        """What is being done now."""
-
-    def complain(self, sentence: str) -> None:
-        """What went wrong."""
-
-    def ask(self, checkpoint: str, question: AnswersNeeded) -> bool:
-        """A checkpoint doesn't say what it is; whether anybody can answer."""
-
-    def show_picture(self, position: int) -> None:
-        """Go to an open picture."""
-
-
-def error_sentence(error: Exception) -> str:
-    """What went wrong, in one sentence, whatever was raised."""
-    if isinstance(error, CalmError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "there is too little memory for that; close other programs or use a smaller picture"
-    return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"
 
 
 def wanted_pairs(state: State) -> list[Pair]:
@@ -116,6 +80,8 @@ class Compute:
         Key of the checkpoint that is being opened.
     disk : ExplanationDisk
         What explanations of earlier days are found in, and kept.
+    methods : MethodJobs
+        Maps of methods of others.
     later : callable
         Does what can wait until what was just found has been drawn.
     """
@@ -139,7 +105,7 @@ class Compute:
         self._front = front
         self._told: set[Pair] = set()
         self._pending: dict[Pair, int] = {}
-        self._asked_methods: set[MethodRequest] = set()
+        self.methods = MethodJobs(runner, cache, front, self.model_for)
         self._own_hierarchies: dict[str, tuple[Hierarchy | None, tuple[str, ...]]] = {}
         self._fresh: tuple[str, LoadedModel] | None = None  # the worker's, until the window has heard of it
 
@@ -150,7 +116,7 @@ class Compute:
         """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
         return (
             self.loading is not None
-            or bool(self._asked_methods)
+            or bool(self.methods.asked)
             or any(pair not in self.failures and pair not in self._cache for pair in wanted_pairs(self._front.state))
         )
 
@@ -259,7 +225,7 @@ class Compute:
         following = state.current + 1
         if 0 < following < len(state.pictures):
             self._request((state.pictures[following], state.selection.checkpoint), _NEXT)
-        self.run_methods()
+        self.methods.run()
 
     def predict(self, pictures: Iterable[str], checkpoint: str) -> None:
         """Find the predicted class of pictures, when there is nothing more urgent."""
@@ -427,41 +393,6 @@ class Compute:
 
     # Methods of others
 
-    def run_methods(self) -> None:
-        """Ask for the maps of methods that are shown and not at hand; those that are no longer shown are stopped."""
-        wanted = self._front.scene.method_requests()
-        for request in self._asked_methods - set(wanted):
-            self.runner.cancel(("method", *request))
-        for request in wanted:
-            if request not in self._asked_methods:
-                self._submit_method(request)
-        self._asked_methods = set(wanted)
-
     def shows_methods(self, state: State) -> bool:
         """Whether a pane shows a method."""
         return any(isinstance(pane.shows, Method) for pane in state.panes)
-
-    def _submit_method(self, request: MethodRequest) -> None:
-        picture, checkpoint, method, target = request
-        explanation = self._cache.get((picture, checkpoint))
-
-        def work(job: Job) -> Map:
-            passes = 0
-
-            def tick() -> None:
-                nonlocal passes
-                job.check()
-                passes += 1
-                job.progress(f"{method.title}: pass {passes}")
-
-            model = self.model_for(checkpoint, job.progress)
-            return method.map(model, picture, target, tick, explanation)
-
-        def done(result: "Map | Exception") -> None:
-            found = result if isinstance(result, Map) else CalmError(error_sentence(result))
-            if explanation is not None:
-                self._cache.maps(explanation)[method, target] = found
-            self._asked_methods.discard(request)
-            self._front.changed()
-
-        self.runner.submit(Job(("method", *request), work, done, done, self._front.say, urgency=_METHOD))

@@ -27,7 +27,7 @@ class Job:
     failed : callable
         Gets the exception, on the thread that submitted.
     progress : callable
-        Gets a phrase, on the thread that submitted.
+        Gets a phrase, and what else the work tells of how far it is, on the thread that submitted.
     urgency : int
         Lower is sooner.
     """
@@ -36,7 +36,7 @@ class Job:
     work: Callable[["Job"], Any]
     done: Callable[[Any], None]
     failed: Callable[[Exception], None]
-    progress: Callable[[str], None] = lambda _: None
+    progress: Callable[..., None] = lambda *_: None
     urgency: int = 0
     cancelled: Event = field(default_factory=Event)
 

@@ -9,6 +9,7 @@ from calm_gui.core.classes import ClassTable
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, ClassLookupError
+from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.render.naming import counted
 from calm_gui.session.actions.arranging import Arranging
@@ -151,7 +152,13 @@ class Workspace(Choosing, Arranging, Marking):
         if set(wanted_pairs(new)) != set(wanted_pairs(old)) or new.current != old.current:
             self.compute.run()
         elif self.compute.shows_methods(new):
-            self.compute.run_methods()
+            self.compute.methods.run()
+
+    def change_pane(self, index: int, **changes: Any) -> None:
+        """Change attributes of one pane; a method that is chosen again is computed again where it had failed."""
+        super().change_pane(index, **changes)
+        if isinstance(shows := changes.get("shows"), Method):
+            self.compute.methods.retry(shows)
 
     # Opening
 

@@ -319,11 +319,11 @@ def test_the_status_bar_shows_progress_with_a_way_out_and_keeps_its_buttons(own_
     status = own_window.status
     own_window.hub.progressed.emit(Progress("Explaining 50 pictures", 49, 50, lambda: ended.append(1)))
     own_window.hub.said.emit("Copied the sentence")
-    assert status._cancel.isVisible() and status._count.text() == "49 of 50" and status._bar.value() == 49
+    assert status.cancel.isVisible() and status.count.text() == "49 of 50" and status._bar.value() == 49
     assert all(button.isVisible() for button in status.buttons) and status.words.text() == "Copied the sentence"
-    status._cancel.click()
+    status.cancel.click()
     own_window.hub.progressed.emit(None)
-    assert ended == [1] and status._bar.isHidden() and status._cancel.isHidden()
+    assert ended == [1] and status._bar.isHidden() and status.cancel.isHidden()
 
 
 def test_a_floating_dock_can_be_resized_and_is_folded_by_its_own_button_alone(own_window: MainWindow) -> None:

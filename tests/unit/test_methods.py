@@ -1,16 +1,19 @@
 """The methods that the paper compares with, on the bundled checkpoints and against slow references."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from scipy.ndimage import gaussian_filter
+from tiny_checkpoint import write_tiny_checkpoint
 
 import calm_gui
 from calm_gui.core.classes import ClassSet
 from calm_gui.errors import ReadingError
 from calm_gui.methods import METHODS, attribute
 from calm_gui.methods.method import BLUR
-from calm_gui.model.loaded import LoadedModel
+from calm_gui.model.loaded import LoadedModel, load_model
 from calm_gui.model.picture import load_picture
 from calm_gui.render.naming import map_slug, map_title
 
@@ -84,17 +87,24 @@ def test_every_method_repeats_itself_and_leaves_the_model_alone(method: str) -> 
 
 
 def test_a_tick_that_raises_stops_the_computation(model: LoadedModel) -> None:
-    passes = 0
+    told = []
 
-    def tick() -> None:
-        nonlocal passes
-        passes += 1
-        if passes == 3:
+    def tick(number: int, of: int) -> None:
+        told.append(number)
+        if number == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         attribute("occlusion", model, PICTURE, DOGS, tick)
-    assert passes == 3
+    assert told == [1, 2, 3]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_passes_are_told_with_how_many_there_will_be(method: str, tmp_path: Path) -> None:
+    small = load_model(write_tiny_checkpoint(tmp_path / "x.safetensors"), "cpu")
+    told: list[tuple[int, int]] = []
+    attribute(method, small, PICTURE, ClassSet([1]), lambda number, of: told.append((number, of)))
+    assert told == [(number, len(told)) for number in range(1, len(told) + 1)]
 
 
 def test_unknown_methods_and_empty_sets_are_refused(model: LoadedModel) -> None:

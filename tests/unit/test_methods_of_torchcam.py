@@ -25,7 +25,7 @@ def model(request, tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 
 
 def score_of(model: LoadedModel) -> Score:
-    return Score(model.network, model.info.saliency_activation, TARGET, lambda: None)
+    return Score(model.network, model.info.saliency_activation, TARGET, lambda _: None)
 
 
 def features_and_gradient(model: LoadedModel, objective) -> tuple[torch.Tensor, torch.Tensor]:
@@ -78,7 +78,7 @@ def test_finer_cam_by_its_definition(model):
 def test_methods_of_torchcam_leave_the_checkpoint_as_it_was(model, key):
     before = model.explain(SAMPLE).f
     passes = []
-    first, second = (attribute(key, model, SAMPLE, TARGET, lambda: passes.append(1)) for _ in range(2))
+    first, second = (attribute(key, model, SAMPLE, TARGET, lambda *told: passes.append(told)) for _ in range(2))
     np.testing.assert_array_equal(first.values, second.values)
     assert first.values.min() == 0 and first.values.max() in (0, 1) and passes
     np.testing.assert_array_equal(model.explain(SAMPLE).f, before)

@@ -21,6 +21,8 @@ class StatusStrip(QWidget):
     Attributes
     ----------
     buttons : list of DockButton
+    doing, count, cancel : QLabel, QLabel, QPushButton
+        What takes long, how far it is, and its end.
     words : LineLabel
         What is under the cursor, what is being done, or a message for a few seconds.
     """
@@ -34,14 +36,14 @@ class StatusStrip(QWidget):
         self.zoom.setToolTip("Pixels of the screen for each of the picture. Ctrl+0 fits it, Ctrl+1 shows 100 %")
         self.device = QLabel()
         self.device.setObjectName("muted")
-        self._doing = QLabel()
+        self.doing = QLabel()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(scaled(self, 120), 6)
-        self._count = QLabel()
-        self._cancel = QPushButton("Cancel")
-        self._cancel.setObjectName("flat")
-        self._cancel.clicked.connect(self._on_cancel)
+        self.count = QLabel()
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setObjectName("flat")
+        self.cancel.clicked.connect(self._on_cancel)
         self._progress: Progress | None = None
         self._message = ""
         self._under = ""
@@ -52,7 +54,7 @@ class StatusStrip(QWidget):
             row.addWidget(button)
         row.addSpacing(8)
         row.addWidget(self.words, 1)
-        for widget in (self._doing, self._bar, self._count, self._cancel, self.zoom, self.device):
+        for widget in (self.doing, self._bar, self.count, self.cancel, self.zoom, self.device):
             row.addSpacing(4)
             row.addWidget(widget)
         self._timer = QTimer(self)
@@ -89,16 +91,23 @@ class StatusStrip(QWidget):
     def show_progress(self, progress: Progress | None) -> None:
         """Show how far something is, with a button that ends it; None when it's over."""
         self._progress = progress
-        for widget in (self._doing, self._bar, self._count):
+        for widget in (self.doing, self._bar, self.count):
             widget.setVisible(progress is not None)
-        self._cancel.setVisible(progress is not None and progress.cancel is not None)
+        self.cancel.setVisible(progress is not None and progress.cancel is not None)
         if progress is not None:
-            self._doing.setText(progress.words)
+            self.doing.setText(progress.words)
             self._bar.setRange(0, progress.total)
             self._bar.setValue(progress.done)
-            self._count.setText(f"{progress.done} of {progress.total}" if progress.total else "")
-            self._bar.setAccessibleName(f"{progress.words}, {progress.done} of {progress.total}")
+            self.count.setText(_count(progress))
+            self._bar.setAccessibleName(f"{progress.words} {_count(progress)}")
 
     def _on_cancel(self) -> None:
         if self._progress is not None and self._progress.cancel is not None:
             self._progress.cancel()
+
+
+def _count(progress: Progress) -> str:
+    """How much is done, of how much where that is known."""
+    if progress.total:
+        return f"{progress.done} of {progress.total}"
+    return str(progress.done) if progress.done else ""
