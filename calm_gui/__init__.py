@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calm_gui.errors import CalmError
     from calm_gui.model.loaded import LoadedModel
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "CalmError": "calm_gui.errors",

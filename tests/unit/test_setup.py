@@ -10,6 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
+import calm_gui
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ["app", "test", "test-slow", "test-all", "lint", "bench", "figures", "results", "clean", "help"]
 PACKAGES = {
@@ -192,3 +194,11 @@ def test_the_wheel_installs_its_commands(wheel):
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt"))
         commands = set(re.findall(r"^([\w-]+) = ", archive.read(name).decode(), re.MULTILINE))
     assert commands == {"calm-gui", "calm-explain", "calm-train", "calm-evaluate"}
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert calm_gui.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    newest = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest and re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", newest[1])
