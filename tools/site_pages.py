@@ -1,14 +1,17 @@
 """Pages of the documentation site that are made from the program itself; a hook of mkdocs (see mkdocs.yml).
 
-Command lines come from their parsers, columns and options from the code, the tutorial from the notebook, decisions from
-their folder, and README, CONTRIBUTING and CHANGELOG from the root, with their links turned to the site's pages.
+Command lines come from their parsers, columns and options from the code, the tutorial from the notebook, which is run,
+decisions from their folder, and README, CONTRIBUTING and CHANGELOG from the root, with their links turned to the site's
+pages. A link that leads nowhere is a warning, and warnings end the build.
 """
 
 import argparse
 import dataclasses
 import inspect
-import json
+import io
+import logging
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,18 +21,28 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
+from PIL import Image
 
 ROOT = Path(__file__).parents[1]
+
+_log = logging.getLogger("mkdocs.calm_gui")
+
+_LEFT_OUT = ("**/*.map", "assets/javascripts/lunr", "404.html", "sitemap.xml*")
+"""Files of the theme that an English site without a server has no use for."""
+
 FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "training"), str(ROOT / "resources")]
-    pages = {
+    sys.path[:0] = [str(ROOT), str(ROOT / "training"), str(ROOT / "resources"), str(ROOT / "tools")]
+    text, pictures = _tutorial()
+    pages: dict[str, str | bytes] = {
         "commands.md": _commands(),
-        "tutorial.md": _tutorial(),
+        "tutorial.md": text,
+        **pictures,
+        "iframe-worker.js": (ROOT / "tools/iframe-worker.js").read_text(encoding="utf-8"),
         **{page: _from_root(name) for name, page in FROM_ROOT.items()},
     }
     for path, content in pages.items():
@@ -105,13 +118,46 @@ def _help(parser: argparse.ArgumentParser, level: int = 2) -> Iterator[str]:
 # The notebook
 
 
-def _tutorial() -> str:
-    notebook = json.loads((ROOT / "docs/notebook.ipynb").read_text(encoding="utf-8"))
-    parts = []
-    for cell in notebook["cells"]:
-        text = "".join(cell["source"]).rstrip()
-        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
-    return "\n\n".join(parts) + "\n"
+def _tutorial() -> tuple[str, dict[str, bytes]]:
+    """The notebook as a page with what its cells show, and the pictures among that."""
+    from notebook import execute, picture_of
+
+    parts, pictures = [], {}
+    for number, cell in enumerate(execute(ROOT / "docs/notebook.ipynb"), 1):
+        if cell.kind == "markdown":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        if cell.printed:
+            parts.append(f"```text\n{cell.printed.rstrip()}\n```")
+        if picture := picture_of(cell.value):
+            name = f"images/tutorial-{number}.webp"
+            pictures[name] = _smaller(picture)
+            parts.append(f"![What the cell shows]({name})")
+        elif cell.value is not None:
+            parts.append(f"```text\n{cell.value!r}\n```")
+        if show := getattr(cell.value, "_repr_html_", None):
+            parts.append(show() or "")
+    return "\n\n".join(parts) + "\n", pictures
+
+
+def _smaller(png: bytes) -> bytes:
+    """A picture as WebP, which keeps all colours of a map in a fifth of the bytes."""
+    target = io.BytesIO()
+    Image.open(io.BytesIO(png)).convert("RGB").save(target, format="webp", quality=90, method=6)
+    return target.getvalue()
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave out what nobody reads, and look at every link."""
+    from check_links import broken_links
+
+    site = Path(config.site_dir)
+    for pattern in _LEFT_OUT:
+        for path in list(site.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for sentence in broken_links(sorted(site.rglob("*.html"))):
+        _log.warning(sentence)
 
 
 # Tables from the code
