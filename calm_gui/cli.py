@@ -533,7 +533,7 @@ def _labels(checkpoints: list[str]) -> dict[str, str]:
 
 
 def _columns() -> tuple[str, ...]:
-    from calm_gui.session.batch import COLUMNS
+    from calm_gui.session.summary_columns import COLUMNS
 
     return COLUMNS
 

@@ -8,7 +8,7 @@ prints each broken link and ends with status 1 if there is one.
 import re
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -61,7 +61,7 @@ def _has(page: Path, anchor: str) -> bool:
     return anchor in _read(page)[1] or anchor == "__skip"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(page: Path) -> tuple[list[str], set[str]]:
     """Links and anchors of a page."""
     text = page.read_text(encoding="utf-8")

@@ -174,12 +174,26 @@ def _figure_options() -> str:
     return "| option | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
 
 
-def _columns() -> str:
-    from calm_gui.session import batch
+def _view() -> str:
+    from calm_gui.session.state import View
 
-    note = re.search(r'COLUMNS = .*?"""(.*?)"""', inspect.getsource(batch), re.S)
-    text = " ".join(note[1].split()) if note else ""
-    return ", ".join(f"`{name}`" for name in batch.COLUMNS) + ".\n\n" + text
+    words = _attribute_docs(View)
+    rows = [
+        f"| `{name}` | `{_cell(repr(default))}` | {words.get(name, '')} |"
+        for name, default in View._field_defaults.items()
+    ]
+    return "| key of `view` | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
+
+
+def _columns() -> str:
+    from calm_gui.session.summary_columns import MEANINGS
+
+    rows = [f"| `{name}` | {_cell(meaning)} |" for name, meaning in MEANINGS.items()]
+    return "| column | a cell says |\n|---|---|\n" + "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _readings() -> str:
@@ -247,6 +261,7 @@ def _attribute_docs(kind: Any) -> dict[str, str]:
 MADE = {
     "figure options": _figure_options,
     "columns": _columns,
+    "view": _view,
     "readings": _readings,
     "methods": _methods,
     "recipe keys": _recipe_keys,

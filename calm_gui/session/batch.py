@@ -30,6 +30,7 @@ from calm_gui.session.exports import FORMATS, planned_exports, write_exports
 from calm_gui.session.output_names import output_names
 from calm_gui.session.picture_result import PictureResult, Row
 from calm_gui.session.request import Request, parse_set
+from calm_gui.session.summary_columns import COLUMNS, CREDIBLE_MASS
 from calm_gui.session.truth import GroundTruth, boxes_outside
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from calm_gui.model.picture import Picture
 
 __all__ = [
-    "COLUMNS",
     "BatchPlan",
     "explain_stream",
     "run_batch",
@@ -50,23 +50,6 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-
-CREDIBLE_MASS = 0.9
-"""Share of the mass that the summary's area and box hold."""
-
-COLUMNS = (
-    *("file", "name", "checkpoint", "predicted_index", "predicted_wnid", "predicted_name", "p_predicted"),
-    *("truth_index", "truth_name", "p_truth"),
-    *("target", "target_name", "target_size", "p", "contrast_name", "p_contrast", "peak_x", "peak_y", "area"),
-    *("box_x0", "box_y0", "box_x1", "box_y1", "mass_in_box", "share_in_box", "iou"),
-)
-"""Columns of the summary, empty where there is no value.
-
-`truth_*`: the class that the ground truth names. `area`: share of the grid's cells in the smallest set that holds 90 %
-of p(A,z|x). `box_*`: box around that set's largest part, in pixels of the upright picture. `mass_in_box`: p(A, z in
-G|x) for G the union of the true boxes. `share_in_box`: that over p(A|x). `iou`: of the box and the true one that fits
-it best.
-"""
 
 
 @dataclass(frozen=True)
@@ -341,7 +324,7 @@ def _map_row(shown: AnyMap) -> Row:
 def summary_row(
     explanation: AnyExplanation, target: str, contrast: str = "@runner-up", truth: Sequence[Box] = ()
 ) -> Row:
-    """One picture's row of the summary for one target; see `COLUMNS`.
+    """One picture's row of the summary for one target; see `calm_gui.session.summary_columns`.
 
     Parameters
     ----------

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.maps import Map
 from calm_gui.errors import CalmError, ExportError
-from calm_gui.session.batch import COLUMNS, BatchPlan, run_batch, write_summary
+from calm_gui.session.batch import BatchPlan, run_batch, write_summary
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.output_names import free_name
 from calm_gui.session.picture_result import PictureResult
 from calm_gui.session.request import parse_set
+from calm_gui.session.summary_columns import COLUMNS
 from calm_gui.session.truth import GroundTruth
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class ResultRow:
     Attributes
     ----------
     values : dict
-        By `calm_gui.session.batch.COLUMNS`.
+        By `calm_gui.session.summary_columns.COLUMNS`.
     picture : str
         Path of its picture.
     target : str

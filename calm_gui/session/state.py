@@ -62,7 +62,12 @@ class View(NamedTuple):
     ranks : bool
         The share of cells below, in percent, instead of values: what maps of different quantities can share.
     threshold : Threshold
-    mask, contour, boxes, native, ground_truth : bool
+    mask, contour, boxes : bool
+        What is done with the threshold: the map only there, a line around it, boxes around its parts.
+    native : bool
+        Native cells instead of a smooth map.
+    ground_truth : bool
+        Whether true boxes are drawn.
     regions, linked : bool
         Whether regions are drawn, and whether the cursor's cross-hair is shown in all panes.
     depth : int or None

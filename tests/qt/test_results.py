@@ -13,9 +13,10 @@ from calm_gui.qt.dialogs.batch_dialog import BatchDialog, start_run
 from calm_gui.qt.docks.results_panel import ResultsPanel
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
-from calm_gui.session.batch import COLUMNS, BatchPlan
+from calm_gui.session.batch import BatchPlan
 from calm_gui.session.request import Request
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
+from calm_gui.session.summary_columns import COLUMNS
 
 
 @pytest.fixture

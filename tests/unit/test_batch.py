@@ -16,7 +16,6 @@ from calm_gui.core.geometry import Box
 from calm_gui.errors import CalmError, ClassLookupError, DataError, ExportError, ReadingError
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.batch import (
-    COLUMNS,
     BatchPlan,
     explain_stream,
     output_names,
@@ -27,6 +26,7 @@ from calm_gui.session.batch import (
 )
 from calm_gui.session.condition import matching, parse_condition, what_is_empty
 from calm_gui.session.request import Request, parse_set
+from calm_gui.session.summary_columns import COLUMNS
 from calm_gui.session.truth import GroundTruth
 
 SMALL = FigureSpec(width=30, dpi=60, font_size=4)

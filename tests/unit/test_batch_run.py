@@ -10,9 +10,10 @@ from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import ExportError
-from calm_gui.session.batch import COLUMNS, BatchPlan
+from calm_gui.session.batch import BatchPlan
 from calm_gui.session.batch_run import BatchRun, BatchWork
 from calm_gui.session.jobs import Job
+from calm_gui.session.summary_columns import COLUMNS
 from calm_gui.session.truth import GroundTruth
 
 

@@ -31,12 +31,12 @@ from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.measure import scaled
-from calm_gui.session.batch import COLUMNS
 from calm_gui.session.batch_run import BatchRun
 from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
 from calm_gui.session.scene import Scene
+from calm_gui.session.summary_columns import COLUMNS
 
 __all__ = ["ResultsPanel"]
 

@@ -12,6 +12,7 @@ from calm_gui.core.classes import fold_text
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.batch_run import ResultRow
 from calm_gui.session.results_table import SHOWN_COLUMNS
+from calm_gui.session.summary_columns import MEANINGS
 
 __all__ = ["VALUE_ROLE", "FilteredRows", "ResultsRows"]
 
@@ -60,7 +61,8 @@ class ResultsRows(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _TITLES[section]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{_TITLES[section]}: {_KEYS[section]} in the filter and in tables"
+            key = _KEYS[section]
+            return f"{_TITLES[section]}: {MEANINGS[key]}; {key} in the filter and in tables"
         if role == Qt.ItemDataRole.TextAlignmentRole and _is_number(_KEYS[section]):
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return None
