@@ -30,6 +30,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--screenshot", metavar="FILE", help="open, explain, save a picture of the window, end")
     parser.add_argument("--size", default="1440x900", metavar="WxH", help="size of the window for --screenshot")
+    entry = parser.add_mutually_exclusive_group()
+    entry.add_argument(
+        "--install-desktop-file",
+        action="store_true",
+        help="add calm-gui to the menu of a Linux desktop and end",
+    )
+    entry.add_argument("--remove-desktop-file", action="store_true", help="remove it from that menu and end")
     parser.add_argument("--version", action="version", version=f"calm-gui {__version__}")
     return parser
 
@@ -46,6 +53,19 @@ def _missing_display() -> bool:
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def _change_desktop(install: bool) -> int:
+    """Install or remove the desktop file, and print what that changed."""
+    from calm_gui.desktop_entry import install_desktop_file, remove_desktop_file
+
+    if install:
+        print("Written:", *install_desktop_file(), sep="\n  ")
+    elif removed := remove_desktop_file():
+        print("Removed:", *removed, sep="\n  ")
+    else:
+        print("There was no desktop file of calm-gui.")
+    return 0
+
+
 @command("calm-gui")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program.
@@ -56,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 if all went well, 2 if it can't start, and those of `calm_gui.command`.
     """
     options = parse(arguments)
+    if options.install_desktop_file or options.remove_desktop_file:
+        return _change_desktop(options.install_desktop_file)
     if _missing_display():
         if not options.screenshot:
             print(

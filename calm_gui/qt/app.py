@@ -47,6 +47,7 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
     application = QApplication([*(arguments or ["calm-gui"]), "-style", "Fusion"])
     application.setApplicationName("calm-gui")
     application.setApplicationVersion(__version__)
+    application.setDesktopFileName("calm-gui")  # by which Wayland finds the icon of `calm_gui.desktop_entry`
     font = application.font()
     if font.pointSizeF() > 0:
         font.setPointSizeF(max(9.0, min(font.pointSizeF(), 10.5)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QImage, QTextDocument
 from PySide6.QtWidgets import QFileDialog, QMenu
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
@@ -134,6 +134,30 @@ def test_guide_and_glossary_are_shown_with_their_pictures(window: MainWindow) ->
     dialog._follow(QUrl("glossary.md"))
     assert dialog.windowTitle() == "Glossary"
     dialog.deleteLater()
+
+
+def test_the_documentation_is_opened_in_the_browser_or_the_guide_takes_its_place(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened: list[QUrl] = []
+    works = [True]
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url) or works[0])
+    (tmp_path / "resources/calm_resources").mkdir(parents=True)
+    monkeypatch.setattr("calm_resources.__file__", str(tmp_path / "resources/calm_resources/__init__.py"))
+    action = window.actions_by_name["documentation"]
+    action.trigger()
+    assert opened == []
+    assert window.findChild(GuideDialog).isVisible() and "make docs" in window.messages.text.text()
+    window.findChild(GuideDialog).close()
+    for place in ("build/site", "resources/calm_resources/site"):  # what was installed comes first
+        page = tmp_path / place / "index.html"
+        page.parent.mkdir(parents=True)
+        page.write_text("")
+        action.trigger()
+        assert opened.pop().toLocalFile() == str(page)
+    works[0] = False
+    action.trigger()
+    assert "No browser could be started" in window.messages.text.text()
 
 
 def _lines(name: str) -> list[str]:

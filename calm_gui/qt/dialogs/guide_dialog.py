@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QPushButto
 import calm_resources
 from calm_gui.qt.widgets.screen import fit_to_screen
 
-__all__ = ["GuideDialog", "pages_folder"]
+__all__ = ["GuideDialog", "pages_folder", "site_page"]
 
 PAGES = {"guide": "Guide", "glossary": "Glossary"}
 
@@ -20,6 +20,13 @@ def pages_folder() -> Path:
         return calm_resources.path("docs")
     except FileNotFoundError:
         return Path(calm_resources.__file__).parents[2] / "docs"
+
+
+def site_page() -> Path | None:
+    """The first page of the documentation site: the copy that was installed, or the one that `make docs` built."""
+    resources = Path(calm_resources.__file__).parent
+    places = (resources / "site" / "index.html", resources.parents[1] / "build" / "site" / "index.html")
+    return next((place for place in places if place.is_file()), None)
 
 
 class _Browser(QTextBrowser):

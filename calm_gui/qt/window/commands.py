@@ -33,6 +33,12 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
             Command("tour", "&What am I looking at?", window.dialogs.show_tour),
             Command("guide", "&Guide", window.dialogs.show_guide, "Shift+F1"),
             Command("glossary", "G&lossary", window.dialogs.show_glossary),
+            Command(
+                "documentation",
+                "&Documentation",
+                window.dialogs.show_documentation,
+                tip="The whole documentation in the browser; needs no network",
+            ),
             Command("keys", "&Keys…", window.dialogs.show_keys, "F1"),
             Command("report", "&Report a problem…", window.dialogs.report_problem),
             Command("about", "&About calm-gui", window.dialogs.show_about),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6 import QtWidgets
+from PySide6 import QtCore, QtGui, QtWidgets
 
 from calm_gui.qt.settings import Settings
 
@@ -79,6 +79,19 @@ class Dialogs:
     def show_glossary(self) -> None:
         """Show what the words mean."""
         self._show_page("glossary")
+
+    def show_documentation(self) -> None:
+        """Open the documentation site in the browser; the guide where there is no copy of the site."""
+        from calm_gui.qt.dialogs.guide_dialog import site_page
+
+        page = site_page()
+        if page is None:
+            self._window.hub.complained.emit(
+                "The documentation site isn't installed, so here is the guide; make docs builds the site."
+            )
+            self.show_guide()
+        elif not QtGui.QDesktopServices.openUrl(QtCore.QUrl.fromLocalFile(str(page))):
+            self._window.hub.complained.emit(f"no browser could be started; the documentation is {page}")
 
     def _show_page(self, name: str) -> None:
         from calm_gui.qt.dialogs.guide_dialog import GuideDialog
