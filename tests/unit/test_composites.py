@@ -115,10 +115,13 @@ def test_scores_of_known_maps():
     b = np.array([[0, 1, 0, 3], [0, 0, 0, 0]], np.float32)
     found = separation(a, b)
     assert found.own_half == pytest.approx((3 / 4 + 3 / 4) / 2)
-    assert found.right_sign == 1  # 3 - 1 on the left; 1 - 9 - 3 on the right
+    assert found.right_sign == pytest.approx((3 + 3 + 9) / (3 + 1 + 1 + 3 + 9))
+    assert found.right_halves == 1  # 3 - 1 on the left; 1 - 9 - 3 on the right
     assert found.pointing == 1
     turned = separation(b, a)
-    assert (turned.own_half, turned.right_sign, turned.pointing) == (pytest.approx(0.25), 0, 0)
+    assert (turned.own_half, turned.right_halves, turned.pointing) == (pytest.approx(0.25), 0, 0)
+    assert turned.right_sign == pytest.approx(1 - found.right_sign)
+    assert separation(a, a).right_sign == 0.5
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(2, 7))
@@ -130,7 +133,8 @@ def test_a_map_that_ignores_places_has_half_and_mirrored_pairs_score_the_same(se
     a, b = generator.normal(size=(2, height, width)).astype(np.float32)
     found, mirrored = separation(a, b), separation(b[:, ::-1], a[:, ::-1])
     assert found.own_half == pytest.approx(mirrored.own_half)
-    assert found.right_sign == mirrored.right_sign
+    assert found.right_sign == pytest.approx(mirrored.right_sign)
+    assert found.right_halves == mirrored.right_halves
     assert found.pointing == mirrored.pointing
 
 

@@ -74,7 +74,7 @@ def composite_scores(
     maps: Sequence[str] | None = None,
     options: SweepOptions = DEFAULT_OPTIONS,
 ) -> SeparationResult:
-    """Own half, sign of A - B and pointing of maps of a checkpoint, the pictures' true classes given.
+    """Own half, signs of A - B and pointing of maps of a checkpoint, the pictures' true classes given.
 
     Parameters
     ----------
@@ -116,7 +116,12 @@ def composite_scores(
     return SeparationResult(len(pictures), of_maps, estimates=estimates, pictures=tuple(rows))
 
 
-FIGURES = {"own half": "own_half", "A - B sign": "right_sign", "pointing": "pointing"}
+FIGURES = {
+    "own half": "own_half",
+    "A - B sign": "right_sign",
+    "A - B halves": "right_halves",
+    "pointing": "pointing",
+}
 """Attributes of `Separation` by the names of their figures."""
 
 
@@ -157,9 +162,10 @@ class SeparationOfPairs(Evaluation):
         """How pictures are put together, and what each figure is."""
         return (
             "Each picture on the left of the next one of another class, both squeezed to half of a square. Own half: "
-            "share of the map (values below 0 left out) in the half of its class; A - B sign: halves in which the "
-            "difference of both maps has the sign it should; pointing: largest cell in its own half. A map that "
-            "ignores places has 50."
+            "share of the map (values below 0 left out) in the half of its class; A - B sign: share of |A - B|, the "
+            "difference of both maps, that is above 0 in A's half or below 0 in B's; A - B halves: halves in which "
+            "A - B sums to the sign it should have, which also asks that p(A|x) and p(B|x) are alike; pointing: "
+            "largest cell in its own half. A map that ignores places has 50."
         )
 
     def tables(self, results: Results) -> list[Table]:
