@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from calm_gui import __version__
-from calm_gui.command import UNUSABLE, command
+from calm_gui.cli.command import UNUSABLE, command
 
 __all__ = ["build_parser", "main", "parse", "script"]
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 2 if it can't start, and those of `calm_gui.command`.
+        0 if all went well, 2 if it can't start, and those of `calm_gui.cli.command`.
     """
     options = parse(arguments)
     if options.install_desktop_file or options.remove_desktop_file:

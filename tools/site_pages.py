@@ -97,7 +97,7 @@ def _from_root(name: str) -> str:
 
 def _commands() -> str:
     from calm_gui.__main__ import build_parser as window
-    from calm_gui.cli import build_parser as explain
+    from calm_gui.cli.parser import build_parser as explain
     from calm_training.cli import build_parser as train
     from calm_training.evaluate.cli import build_parser as evaluate
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.model.calm import HeadNetwork, log_class_probabilities
-from calm_gui.model.info import Activation
+from calm_gui.model.choices import Activation
 
 __all__ = ["Score"]
 

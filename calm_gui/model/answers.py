@@ -5,17 +5,15 @@ import json
 import logging
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import platformdirs
 
 from calm_gui.errors import CalmError, CheckpointError
+from calm_gui.model.choices import Activation, AnsweredMethod, Outputs
 from calm_gui.model.files import read_bounded, write_text
-from calm_gui.model.info import Activation, AnsweredMethod
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
-
-Outputs = Literal["softmax", "sigmoid"]
 
 _MAX_BYTES = 50_000_000
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from calm_gui.errors import NumericalError
 from calm_gui.model.acol import AcolHead
-from calm_gui.model.info import Activation, Context
+from calm_gui.model.choices import Activation, Context
 
 __all__ = [
     "Activation",

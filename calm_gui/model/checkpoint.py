@@ -15,9 +15,10 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.acol import AcolHead
 from calm_gui.model.backbones import build_backbone, build_classifier, family_of, known_parts
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.choices import Method
 from calm_gui.model.classifier import Classifier
 from calm_gui.model.files import write_bytes
-from calm_gui.model.info import CheckpointInfo, InputSpec, Method, read_info
+from calm_gui.model.info import CheckpointInfo, InputSpec, read_info
 
 __all__ = [
     "CheckpointInfo",

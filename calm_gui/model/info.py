@@ -6,23 +6,19 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
+from calm_gui.model.choices import CAM_METHODS, Activation, Context, Interpolation, Method
 
 __all__ = [
     "FORMAT",
     "OWN_NETWORK",
-    "Activation",
-    "AnsweredMethod",
     "CheckpointInfo",
-    "Context",
     "InputSpec",
-    "Interpolation",
-    "Method",
     "is_ours",
     "read_info",
 ]
@@ -36,18 +32,6 @@ _MOST_HEADER = 100_000_000
 FORMAT = 2
 """The newest version of the metadata that this program reads. Files are written as 2 only where the head is more than
 the paper's, or is a classifier's own: calm-gui 0.1 would open the first as 1 too, but show other numbers."""
-
-Activation = Literal["relu", "softplus"]
-Context = Literal["none", "mean", "saliency"]
-Interpolation = Literal["bilinear", "bicubic"]
-AnsweredMethod = Literal["calm-em", "calm-ml", "cam", "classifier"]
-"""What a file of another program may be."""
-
-Method = Literal["calm-em", "calm-ml", "cam", "acol", "classifier"]
-"""Kinds of checkpoints; a classifier is one whose head gives neither p(y,z|x) nor a class score at a place."""
-
-CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
-"""Methods without a saliency branch, whose maps are class scores."""
 
 
 @dataclass(frozen=True)

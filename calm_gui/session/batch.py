@@ -26,7 +26,8 @@ from calm_gui.model.files import write_bytes, write_text
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.batch_journal import BatchJournal
-from calm_gui.session.exports import FORMATS, planned_exports, write_exports
+from calm_gui.session.exports import planned_exports, write_exports
+from calm_gui.session.formats import FORMATS
 from calm_gui.session.output_names import output_names
 from calm_gui.session.picture_result import PictureResult, Row
 from calm_gui.session.request import Request, parse_set
@@ -60,7 +61,7 @@ class BatchPlan:
     ----------
     request : Request
     formats : tuple of str
-        Keys of `session.exports.FORMATS`; none for a summary alone.
+        Keys of `session.formats.FORMATS`; none for a summary alone.
     figure : FigureSpec
     top : int
         How many of the most probable classes each result lists.

@@ -16,21 +16,7 @@ from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.naming import map_slug
 
-__all__ = ["FORMATS", "PlannedExport", "planned_exports", "write_exports"]
-
-FORMATS = {
-    "png": "a figure as PNG",
-    "svg": "a figure as SVG",
-    "pdf": "a figure as PDF",
-    "tiff": "a figure as TIFF",
-    "jpeg": "a figure as JPEG",
-    "overlay": "the picture with the map, in the picture's own pixels, as PNG",
-    "npz": "the map's numbers",
-    "csv": "the probability of every class",
-    "mask": "what the threshold chooses, as PNG",
-    "coco": "boxes around what the threshold chooses, as COCO JSON",
-}
-"""The formats and what each gives."""
+__all__ = ["PlannedExport", "planned_exports", "write_exports"]
 
 _FIGURES = ("png", "svg", "pdf", "tiff", "jpeg")
 

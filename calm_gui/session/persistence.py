@@ -9,10 +9,10 @@ from typing import Any, TypeVar, get_args
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.errors import ReadingError, SessionError, why_unreadable
-from calm_gui.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.model.files import read_bounded, sha256_of, write_text
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.session.expression import Expression, Term
+from calm_gui.session.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.session.limits import Limits
 from calm_gui.session.pane import MAX_PANES, About, Pane, shows_text
 from calm_gui.session.state import (

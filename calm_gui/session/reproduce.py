@@ -17,12 +17,12 @@ from calm_gui.core.readings.cam import UNITS
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import ThresholdKind, threshold_cells
 from calm_gui.errors import CheckpointError, DataError, PictureError, ReadingError, why_unreadable
-from calm_gui.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.methods import METHODS
 from calm_gui.model.files import sha256_of
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.manifest import read_manifest
 from calm_gui.render.scale import Scale
+from calm_gui.session.former_demo import FORMER_DEMO, REPLACED
 from calm_gui.session.output_names import free_name
 
 if TYPE_CHECKING:

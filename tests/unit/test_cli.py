@@ -17,8 +17,8 @@ from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import load_checkpoint
 from calm_gui.cli import main
-from calm_gui.former_demo import FORMER_DEMO
 from calm_gui.render.figure import map_figure
+from calm_gui.session.former_demo import FORMER_DEMO
 
 SMALL = ["--width", "30", "--dpi", "60", "--quiet"]
 

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import calm_gui
-from calm_gui.answer_options import add_answer_options, answers_of
 from calm_gui.api import sample_pictures
+from calm_gui.cli.answer_options import add_answer_options, answers_of
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model import answers as answers_module
 from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers

@@ -11,14 +11,14 @@ import pytest
 from synthetic import SAMPLE
 from tiny_checkpoint import write_tiny_checkpoint
 
-from calm_gui.command import command
+from calm_gui.cli.command import command
 from calm_gui.errors import CalmError, DataError
 from calm_gui.log_file import log_path
-from calm_gui.ranks import rank_number
+from calm_gui.torchrun import rank_number
 
 MAINS = {
     "calm-gui": "calm_gui.__main__",
-    "calm-explain": "calm_gui.cli",
+    "calm-explain": "calm_gui.cli.explain",
     "calm-train": "calm_training.cli",
     "calm-evaluate": "calm_training.evaluate.cli",
 }
@@ -95,7 +95,7 @@ def run(module: str, code: str, *arguments: str, **more) -> subprocess.Completed
 
 FIRST_CALLS = {
     "calm-gui": ("module._missing_display", ["x.png"]),
-    "calm-explain": ("module._Run.run", [str(SAMPLE), "--quiet"]),
+    "calm-explain": ("module._explain", [str(SAMPLE), "--quiet"]),
     "calm-train": ("module._list", ["list"]),
     "calm-evaluate": ("module._evaluate", ["accuracy", "--checkpoint", "demo", "--data", "."]),
 }
@@ -139,7 +139,7 @@ def test_closed_streams_are_no_traceback(name, closed):
         name, ["accuracy", "--checkpoint", "demo", "--data", "nowhere"]
     )
     how = {"stdout": ">&-", "stderr": "2>&-", "both": ">&- 2>&-"}[closed]
-    module = f"{sys.executable} -m {MAINS[name]}"
+    module = f"{sys.executable} -m {MAINS[name].removesuffix('.explain')}"
     done = subprocess.run(["sh", "-c", f'exec {module} "$@" {how}', "sh", *arguments], capture_output=True, timeout=120)
     assert done.returncode == {"calm-explain": 2, "calm-train": 0, "calm-evaluate": 1}[name]
     assert b"Traceback" not in done.stderr and b"Exception" not in done.stderr

@@ -34,7 +34,7 @@ def test_pyplot_nowhere_and_nltk_only_where_wordnet_is_read(path: Path) -> None:
     [
         ("import calm_gui", ("torch", "PySide6", "numpy", "matplotlib")),
         ("import calm_gui; calm_gui.load_checkpoint", ("PySide6",)),
-        ("import calm_gui.cli", ("torch", "PySide6", "matplotlib")),
+        ("import calm_gui.cli.run", ("torch", "PySide6", "matplotlib")),
         ("import calm_gui.session.workspace, calm_gui.session.scene", ("torch", "PySide6", "scipy", "matplotlib")),
         ("import calm_gui.__main__", ("torch", "PySide6", "numpy")),
     ],

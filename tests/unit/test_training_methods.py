@@ -14,7 +14,7 @@ from calm_gui.errors import CalmError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
-from calm_gui.model.info import CAM_METHODS
+from calm_gui.model.choices import CAM_METHODS
 from calm_gui.model.loaded import load_model
 from calm_training import methods
 from calm_training.methods import Batch, Objective, Step, make_methods, training_methods

@@ -9,8 +9,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from calm_gui.answer_options import answers_of
 from calm_gui.api import resolve_checkpoint
+from calm_gui.cli.answer_options import answers_of
 from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.loaded import LoadedModel, load_remembering
 from calm_gui.session.picture_files import pictures_in

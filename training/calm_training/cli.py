@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm_gui.answer_options import add_answer_options, answers_of
-from calm_gui.command import command
+from calm_gui.cli.answer_options import add_answer_options, answers_of
+from calm_gui.cli.command import command
 from calm_gui.errors import CalmError
-from calm_gui.ranks import rank_number
+from calm_gui.torchrun import rank_number
 
 if TYPE_CHECKING:
     from calm_training.config import Config

@@ -8,7 +8,7 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from calm_gui.ranks import rank_number
+from calm_gui.torchrun import rank_number
 
 __all__ = ["ALONE", "Processes", "processes", "wrap"]
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from calm_gui.model.calm import CalmHead, HeadNetwork, log_saliency, to_power
-from calm_gui.model.info import Context
+from calm_gui.model.choices import Context
 from calm_training.composing import MOST_PARTS, compose_features, compose_pixels, compose_targets, draw_layout, owners
 from calm_training.objectives import TopTarget, calm_m_step
 

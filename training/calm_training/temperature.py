@@ -11,7 +11,7 @@ from torch import Tensor
 
 from calm_gui.errors import DataError
 from calm_gui.model.calm import log_conditional, log_saliency
-from calm_gui.model.info import Activation
+from calm_gui.model.choices import Activation
 
 __all__ = ["HIGHEST", "LOWEST", "fit_temperature"]
 

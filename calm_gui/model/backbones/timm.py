@@ -9,7 +9,8 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones.backbone import Backbone
 from calm_gui.model.backbones.family import Family
 from calm_gui.model.backbones.parts import Parts, headless
-from calm_gui.model.info import InputSpec, Interpolation
+from calm_gui.model.choices import Interpolation
+from calm_gui.model.info import InputSpec
 from calm_gui.model.tap import Tap, layout_of, opened
 
 __all__ = ["FAMILY", "TimmBackbone", "build_dilated", "is_of_timm", "timm_classifier", "timm_input", "timm_parts"]

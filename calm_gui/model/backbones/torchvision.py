@@ -10,7 +10,8 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones.backbone import Backbone
 from calm_gui.model.backbones.family import Family
 from calm_gui.model.backbones.parts import Parts, headless, watched
-from calm_gui.model.info import InputSpec, Interpolation
+from calm_gui.model.choices import Interpolation
+from calm_gui.model.info import InputSpec
 from calm_gui.model.tap import Tap, opened
 
 __all__ = [

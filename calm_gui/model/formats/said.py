@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.answers import Answers
-from calm_gui.model.info import AnsweredMethod
+from calm_gui.model.choices import AnsweredMethod
 
 __all__ = ["architecture_of", "stated_answers"]
 

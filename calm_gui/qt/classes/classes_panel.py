@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.qt.classes.hierarchy_view import HierarchyView
 from calm_gui.qt.classes.predicted_view import PredictedView
-from calm_gui.qt.docks.dock import DockPanel
+from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.session.expression import Expression, class_key, smallest_node

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.shortcuts import apply_shortcuts
 from calm_gui.qt.theme import current_theme
-from calm_gui.qt.window.actions import apply_shortcuts
 
 __all__ = ["GESTURES", "KeysDialog"]
 

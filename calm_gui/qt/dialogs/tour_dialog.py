@@ -1,13 +1,10 @@
 """What am I looking at?: the parts of the window one after the other, each framed and explained."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QRubberBand, QVBoxLayout, QWidget
-
-if TYPE_CHECKING:
-    from calm_gui.qt.window.main_window import MainWindow
 
 __all__ = ["STOPS", "TourDialog"]
 
@@ -79,10 +76,11 @@ class TourDialog(QDialog):
 
     Parameters
     ----------
-    window : MainWindow
+    window : QWidget
+        The main window.
     """
 
-    def __init__(self, window: "MainWindow") -> None:
+    def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self.setWindowTitle("What am I looking at?")
         self._window = window

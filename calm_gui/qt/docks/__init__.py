@@ -1,6 +1,6 @@
 """The docks beside and below the panes, one file each. Importing this registers them in the order of their buttons."""
 
-from calm_gui.qt.docks.dock import AREAS, DOCKS, Area, Dock, DockPanel  # isort: skip
+from calm_gui.qt.dock import AREAS, DOCKS, Area, Dock, DockPanel  # isort: skip
 from calm_gui.qt.docks.classes_dock import CLASSES  # isort: skip
 from calm_gui.qt.docks.ladder_panel import LADDER  # isort: skip
 from calm_gui.qt.docks.regions_dock import REGIONS  # isort: skip

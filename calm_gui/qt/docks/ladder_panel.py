@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
+from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.docks.ladder_plot import LadderPlot
 from calm_gui.qt.docks.ladder_rows import PICTURE, LadderRows
 from calm_gui.qt.hub import Hub

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.core.classes import fold_text
-from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
+from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.measure import scaled

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.core.explanation import CamExplanation, Explanation
 from calm_gui.late import np
-from calm_gui.qt.docks.dock import DockPanel
+from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets.number_table import NumberTable
 from calm_gui.render.naming import number_text

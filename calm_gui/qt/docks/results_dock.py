@@ -1,6 +1,6 @@
 """The dock of a batch's results."""
 
-from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
+from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 

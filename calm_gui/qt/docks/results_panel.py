@@ -24,7 +24,7 @@ from calm_gui.core.classes import fold_text
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_text
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
-from calm_gui.qt.docks.dock import DockPanel
+from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.docks.results_rows import FilteredRows, ResultsRows
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from calm_gui.core.maps import AnyMap, Map
-from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
+from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.number_table import NumberTable
 from calm_gui.session.scene import Scene

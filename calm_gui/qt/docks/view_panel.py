@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
-from calm_gui.qt.docks.dock import DOCKS, Dock, DockPanel
+from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets.calm_fields import CalmComboBox, CalmDoubleSpinBox, CalmSlider, CalmSpinBox
 from calm_gui.qt.widgets.icon_button import IconButton

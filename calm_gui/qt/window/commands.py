@@ -1,19 +1,22 @@
 """All commands of the window, by menu."""
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.docks import DOCKS, Area
+from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.theme import DARK, current_theme
 from calm_gui.qt.window.actions import Command
+from calm_gui.qt.window.dialogs import Dialogs
+from calm_gui.qt.window.dock_places import DockPlaces
+from calm_gui.qt.window.file_actions import FileActions
 from calm_gui.qt.window.layouts import LAYOUTS
+from calm_gui.qt.window.pane_actions import PaneActions
 from calm_gui.qt.window.reading_keys import reading_keys
 from calm_gui.session.pane import PICTURE
+from calm_gui.session.workspace import Workspace
 
-if TYPE_CHECKING:
-    from calm_gui.qt.window.main_window import MainWindow
-
-__all__ = ["window_commands"]
+__all__ = ["Commanded", "window_commands"]
 
 Menu = list[Command | None]
 
@@ -21,7 +24,27 @@ _KEYS = {"values": "Ctrl+U"}
 """Of docks."""
 
 
-def window_commands(window: "MainWindow") -> dict[str, Menu]:
+class Commanded(Protocol):
+    """What commands need of the window: its parts, and what it does itself."""
+
+    workspace: Workspace
+    files: FileActions
+    dialogs: Dialogs
+    panes: PaneGrid
+    pane_actions: PaneActions
+    docks: DockPlaces
+
+    def close(self) -> bool: ...
+    def panel(self, key: str) -> Any: ...
+    def step_picture(self, by: int) -> None: ...
+    def climb(self, up: bool) -> None: ...
+    def find_class(self) -> None: ...
+    def set_dark(self, on: bool) -> None: ...
+    def set_full_screen(self, on: bool) -> None: ...
+    def set_pictures_alone(self, on: bool) -> None: ...
+
+
+def window_commands(window: Commanded) -> dict[str, Menu]:
     """Menus and their commands."""
     return {
         "&File": _file(window),
@@ -46,7 +69,7 @@ def window_commands(window: "MainWindow") -> dict[str, Menu]:
     }
 
 
-def _file(window: "MainWindow") -> Menu:
+def _file(window: Commanded) -> Menu:
     files, workspace = window.files, window.workspace
     return [
         Command("open", "&Open picture…", files.open_pictures, "Ctrl+O", "open", "Open pictures"),
@@ -75,7 +98,7 @@ def _file(window: "MainWindow") -> Menu:
     ]
 
 
-def _edit(window: "MainWindow") -> Menu:
+def _edit(window: Commanded) -> Menu:
     store, files = window.workspace.store, window.files
     return [
         Command("undo", "&Undo", store.undo, "Ctrl+Z", "undo"),
@@ -97,7 +120,7 @@ def _edit(window: "MainWindow") -> Menu:
     ]
 
 
-def _view(window: "MainWindow") -> Menu:
+def _view(window: Commanded) -> Menu:
     workspace = window.workspace
     return [
         Command("previous", "&Previous picture", lambda: window.step_picture(-1), "Ctrl+Left", "previous"),
@@ -151,7 +174,7 @@ def _view(window: "MainWindow") -> Menu:
     ]
 
 
-def _docks(window: "MainWindow") -> Menu:
+def _docks(window: Commanded) -> Menu:
     docks = window.docks
     sides: dict[Area, tuple[str, str]] = {
         "left": ("Fold the &left docks", "F7"),
@@ -175,7 +198,7 @@ def _docks(window: "MainWindow") -> Menu:
     ]
 
 
-def _panes(window: "MainWindow") -> Menu:
+def _panes(window: Commanded) -> Menu:
     workspace = window.workspace
     return [
         *(
@@ -213,7 +236,7 @@ def _panes(window: "MainWindow") -> Menu:
     ]
 
 
-def _classes(window: "MainWindow") -> Menu:
+def _classes(window: Commanded) -> Menu:
     workspace, files = window.workspace, window.files
     return [
         Command("swap", "&Exchange A and B", workspace.swap, "Ctrl+E", "swap"),

@@ -1,13 +1,11 @@
 """The window's dialogs, each imported when it's first asked for."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from PySide6 import QtCore, QtGui, QtWidgets
 
+from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
-
-if TYPE_CHECKING:
-    from calm_gui.qt.window.main_window import MainWindow
 
 __all__ = ["Dialogs"]
 
@@ -17,31 +15,44 @@ class Dialogs:
 
     Parameters
     ----------
-    window : MainWindow
+    window : QWidget
+        Their parent.
+    hub : Hub
     settings : Settings
+    actions : mapping
+        The window's, by name.
+    run : callable
+        Shows a dialog until it's closed.
     """
 
-    def __init__(self, window: "MainWindow", settings: Settings) -> None:
-        self._window, self._settings = window, settings
-        self._run = window.files.run
+    def __init__(
+        self,
+        window: QtWidgets.QWidget,
+        hub: Hub,
+        settings: Settings,
+        actions: dict[str, QtGui.QAction],
+        run: Callable[[QtWidgets.QDialog], object],
+    ) -> None:
+        self._window, self._hub, self._settings = window, hub, settings
+        self._actions, self._run = actions, run
 
     def show_checkpoint(self) -> None:
         """Show what the checkpoint is and where it computes."""
         from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 
-        self._run(CheckpointDialog(self._window.hub, self._window))
+        self._run(CheckpointDialog(self._hub, self._window))
 
     def annotate(self) -> None:
         """Annotate supersets, beginning with the table at hand."""
         from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 
-        self._run(AnnotationDialog(self._window.hub, parent=self._window))
+        self._run(AnnotationDialog(self._hub, parent=self._window))
 
     def match_classes(self) -> None:
         """Match classes to WordNet's nouns."""
         from calm_gui.qt.dialogs.matching_dialog import MatchingDialog
 
-        self._run(MatchingDialog(self._window.hub, self._window))
+        self._run(MatchingDialog(self._hub, self._window))
 
     def show_about(self) -> None:
         """Show versions, licences and whose pictures the samples are."""
@@ -53,14 +64,14 @@ class Dialogs:
         """Show all keys, and let them be changed."""
         from calm_gui.qt.dialogs.keys_dialog import KeysDialog
 
-        self._run(KeysDialog(self._window.actions_by_name, self._settings, self._window))
+        self._run(KeysDialog(self._actions, self._settings, self._window))
 
     def show_settings(self) -> None:
         """Show what can be set for all sessions."""
         from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 
-        dialog = SettingsDialog(self._window.hub, self._settings, self._window)
-        dialog.theme_chosen.connect(self._window.actions_by_name["theme"].setChecked)
+        dialog = SettingsDialog(self._hub, self._settings, self._window)
+        dialog.theme_chosen.connect(self._actions["theme"].setChecked)
         dialog.keys_wanted.connect(self.show_keys)
         self._run(dialog)
 
@@ -86,12 +97,12 @@ class Dialogs:
 
         page = site_page()
         if page is None:
-            self._window.hub.complained.emit(
+            self._hub.complained.emit(
                 "The documentation site isn't installed, so here is the guide; make docs builds the site."
             )
             self.show_guide()
         elif not QtGui.QDesktopServices.openUrl(QtCore.QUrl.fromLocalFile(str(page))):
-            self._window.hub.complained.emit(f"no browser could be started; the documentation is {page}")
+            self._hub.complained.emit(f"no browser could be started; the documentation is {page}")
 
     def _show_page(self, name: str) -> None:
         from calm_gui.qt.dialogs.guide_dialog import GuideDialog
@@ -105,12 +116,12 @@ class Dialogs:
         """Collect what a report needs."""
         from calm_gui.qt.dialogs.report_dialog import ReportDialog
 
-        self._run(ReportDialog(self._window.hub, self._settings, self._window))
+        self._run(ReportDialog(self._hub, self._settings, self._window))
 
     def keep_target(self) -> None:
         """Ask for a name and keep the target under it."""
-        scene = self._window.hub.scene
+        scene = self._hub.scene
         target = scene.state.selection.target
         name, accepted = QtWidgets.QInputDialog.getText(self._window, "Keep the set A", "Name", text=scene.name(target))
         if accepted and name.strip():
-            self._window.workspace.keep_set(name.strip(), target)
+            self._hub.workspace.keep_set(name.strip(), target)

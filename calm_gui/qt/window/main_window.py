@@ -24,9 +24,10 @@ from calm_gui.qt.panes.ledger_bar import LedgerBar
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.panes.scale_column import ScaleColumn
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.shortcuts import apply_shortcuts
 from calm_gui.qt.theme import DARK, LIGHT, apply_theme
 from calm_gui.qt.widgets.screen import fit_to_screen
-from calm_gui.qt.window.actions import add_menus, add_recent_menus, apply_shortcuts
+from calm_gui.qt.window.actions import add_menus, add_recent_menus
 from calm_gui.qt.window.commands import window_commands
 from calm_gui.qt.window.cursor_line import cursor_text
 from calm_gui.qt.window.dialogs import Dialogs
@@ -83,9 +84,10 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._opened: tuple[object, ...] = ()
         self._alone = False
-        self.pane_actions = PaneActions(self)
-        self.dialogs = Dialogs(self, settings)
-        self.actions_by_name = add_menus(self, self.menu_row.menus, window_commands(self))
+        self.actions_by_name: dict[str, QAction] = {}
+        self.pane_actions = PaneActions(self, hub, self.panes, self.docks, self.actions_by_name)
+        self.dialogs = Dialogs(self, hub, settings, self.actions_by_name, self.files.run)
+        self.actions_by_name.update(add_menus(self, self.menu_row.menus, window_commands(self)))
         add_recent_menus(self, self.menu_row.menus, settings, self.files.open)
         self.recent_questions = RecentQuestions(hub, settings)
         self.recent_questions.add_menu(self.menu_row.menus, "settings")

@@ -1,19 +1,19 @@
 """What menus and keys do with the panes: copy, zoom, draw, compare."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes
+from calm_gui.qt.hub import Hub
 from calm_gui.qt.panes.map_canvas import MapCanvas, Tool
+from calm_gui.qt.panes.pane_grid import PaneGrid
+from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.session.ledger import sentence
 from calm_gui.session.scene import chosen_cells
-
-if TYPE_CHECKING:
-    from calm_gui.qt.window.main_window import MainWindow
 
 __all__ = ["PaneActions"]
 
@@ -26,14 +26,19 @@ class PaneActions:
 
     Parameters
     ----------
-    window : MainWindow
+    window : QWidget
+    hub : Hub
+    panes : PaneGrid
+    docks : DockPlaces
+    actions : mapping
+        The window's, by name.
     """
 
-    def __init__(self, window: "MainWindow") -> None:
-        self._window = window
-        self._workspace = window.workspace
-        self._hub = window.hub
-        self._panes = window.panes
+    def __init__(
+        self, window: QWidget, hub: Hub, panes: PaneGrid, docks: DockPlaces, actions: Mapping[str, QAction]
+    ) -> None:
+        self._window, self._hub, self._workspace = window, hub, hub.workspace
+        self._panes, self._docks, self._actions = panes, docks, actions
         self._timer = QTimer(window)
         self._timer.setInterval(_FLICKER_MS)
         self._timer.timeout.connect(self._panes.flicker_once)
@@ -102,13 +107,13 @@ class PaneActions:
 
     def use_tool(self, tool: Tool, on: bool) -> None:
         """Let dragging draw regions, or pan again."""
-        actions = self._window.actions_by_name
+        actions = self._actions
         if on:
             for name, other in _TOOLS.items():
                 if other != tool:
                     actions[name].setChecked(False)
-            if not self._window.docks.is_open("regions"):
-                self._window.docks.open("regions")
+            if not self._docks.is_open("regions"):
+                self._docks.open("regions")
         active: Tool = next((t for name, t in _TOOLS.items() if actions[name].isChecked()), "pan")
         self._panes.set_tool(active)
 
@@ -141,4 +146,4 @@ class PaneActions:
     def escape(self) -> None:
         """End whatever is on: drawing, comparing, the pictures alone."""
         for name in (*_TOOLS, "flicker", "slider", "enlarge", "pictures_alone"):
-            self._window.actions_by_name[name].setChecked(False)
+            self._actions[name].setChecked(False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from calm_gui.command import command
+from calm_gui.cli.command import command
 from calm_gui.errors import CalmError, DataError
 from calm_training.evaluate.evaluation import Evaluation, Option
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from calm_gui.core.joint import ClassScores, Joint
 from calm_gui.errors import DataError
 from calm_gui.model.calm import check_raw_outputs
-from calm_gui.model.info import Activation
+from calm_gui.model.choices import Activation
 from calm_gui.model.input import prepare
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture

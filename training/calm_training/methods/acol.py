@@ -7,7 +7,7 @@ from torch import Tensor
 
 from calm_gui.model.acol import AcolHead
 from calm_gui.model.calm import HeadNetwork
-from calm_gui.model.info import Method
+from calm_gui.model.choices import Method
 from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Objective
 from calm_training.objectives import cam

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from calm_gui.model.calm import CalmHead, log_conditional, log_saliency
-from calm_gui.model.info import Activation, Context, Method
+from calm_gui.model.choices import Activation, Context, Method
 from calm_training.methods.method import Batch, Objective
 from calm_training.objectives import calm_ml
 from calm_training.settings import Section, setting

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from calm_gui.model.calm import Head, HeadNetwork
-from calm_gui.model.info import Activation, Method
+from calm_gui.model.choices import Activation, Method
 from calm_training.draws import Range
 from calm_training.objectives import Target
 from calm_training.settings import Section

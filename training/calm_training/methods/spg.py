@@ -11,7 +11,7 @@ from torch.nn import functional
 from calm_gui.errors import CalmError
 from calm_gui.model.acol import between_extremes, map_of
 from calm_gui.model.calm import CamHead, HeadNetwork
-from calm_gui.model.info import Method
+from calm_gui.model.choices import Method
 from calm_training.draws import Range, uniform
 from calm_training.methods.method import Batch, Objective, Step
 from calm_training.methods.places import channels_of, places_in

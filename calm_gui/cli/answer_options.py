@@ -1,16 +1,14 @@
 """Options of the command lines for what a checkpoint of another program doesn't say."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from calm_gui.model.choices import Activation, AnsweredMethod, Outputs
 
 if TYPE_CHECKING:
     from calm_gui.model.answers import Answers
 
 __all__ = ["add_answer_options", "answers_of"]
-
-# As in calm_gui.model.info, which would take --help its instant.
-_METHODS = ("calm-em", "calm-ml", "cam", "classifier")
-_ACTIVATIONS = ("relu", "softplus")
 
 
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
@@ -19,13 +17,13 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
     )
     add = group.add_argument
-    add("--method", type=_method, choices=_METHODS, help="calm-em, calm-ml, cam or classifier")
-    add("--saliency-activation", choices=_ACTIVATIONS, help="of the saliency branch")
+    add("--method", type=_method, choices=get_args(AnsweredMethod), help="what the file is")
+    add("--saliency-activation", choices=get_args(Activation), help="of the saliency branch")
     switch = argparse.BooleanOptionalAction
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
     add("--averaged", action=switch, help="the slow average of the weights, or teacher, where the file holds both")
-    add("--outputs", choices=("softmax", "sigmoid"), help="what makes probabilities of the outputs")
+    add("--outputs", choices=get_args(Outputs), help="what makes probabilities of the outputs")
     add("--arch", metavar="NAME", help="the network: a name of timm's or torchvision's")
 
 

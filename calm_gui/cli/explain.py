@@ -1,0 +1,57 @@
+"""`calm-explain`: explanations without a window, of one picture or of thousands."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from calm_gui.cli.command import INTERRUPTED, UNUSABLE, command
+from calm_gui.cli.folders import made_folder, missing_folders
+from calm_gui.cli.parser import build_parser
+from calm_gui.errors import CalmError, DataError
+
+__all__ = ["main"]
+
+
+@command("calm-explain")
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `calm-explain`; returns its exit status."""
+    parser = build_parser()
+    options = parser.parse_args(argv)
+    missing = missing_folders(options.out)
+    try:
+        return _reproduce(options) if options.reproduce else _explain(options)
+    except CalmError as error:
+        print(f"calm-explain: {error}", file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print("calm-explain: stopped; the same command with --resume goes on", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        for folder in missing:  # made for nothing, if they are empty
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from calm_gui.cli.run import Run
+
+    return Run(options).run()
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from calm_gui.cli.loading import load
+    from calm_gui.session.reproduce import reproduce
+
+    if options.pictures:
+        raise DataError("--from takes no pictures; the manifest names its own")
+    out = made_folder(options.out or ".")
+    checkpoint = options.checkpoint[0] if options.checkpoint else None
+    written = reproduce(options.reproduce, out, lambda name: load(name, options), checkpoint, options.overwrite)
+    if options.json:
+        print(json.dumps({"files": [str(path) for path in written]}, ensure_ascii=False))
+    else:
+        for path in written:
+            print(path)
+    return 0

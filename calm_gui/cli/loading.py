@@ -1,0 +1,42 @@
+"""Checkpoints that a command line names: where they are, what they are called, and on which device they load."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from calm_gui.api import resolve_checkpoint
+from calm_gui.cli.answer_options import answers_of
+from calm_gui.core.comparison import distinct_ends
+from calm_gui.torchrun import rank_number
+
+if TYPE_CHECKING:
+    from calm_gui.model.loaded import LoadedModel
+
+__all__ = ["labels_of", "load"]
+
+
+def load(name: str, options: argparse.Namespace) -> "LoadedModel":
+    """Load a checkpoint and say so on stderr; torch comes with it."""
+    from calm_gui.model.loaded import load_remembering
+    from calm_gui.render import PRESENTER
+
+    if not options.quiet:
+        print(f"loading {name}", file=sys.stderr)
+    return load_remembering(resolve_checkpoint(name), _device(options), PRESENTER, answers=answers_of(options))
+
+
+def _device(options: argparse.Namespace) -> str:
+    """The device asked for; under torchrun each process takes the GPU of its own rank."""
+    device = str(options.device)
+    rank = rank_number("LOCAL_RANK")
+    if device == "auto" and rank is not None:
+        from calm_gui.model.device import available_devices
+
+        own = f"cuda:{rank}"
+        return own if own in available_devices() else "auto"
+    return device
+
+
+def labels_of(checkpoints: list[str]) -> dict[str, str]:
+    """What each checkpoint is called in files and summary: its file, with its folder where another has that name."""
+    return dict(zip(checkpoints, distinct_ends([resolve_checkpoint(name) for name in checkpoints]), strict=True))
