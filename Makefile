@@ -52,7 +52,7 @@ figures: libraries $(VENV)/.app  ## draw the pictures of the documentation again
 	QT_QPA_PLATFORM=offscreen $(BIN)/python tools/figures.py $(ARGS)
 
 results: $(VENV)/.dev data-note  ## evaluate the bundled checkpoints and write docs/results.md (up to an hour)
-	$(BIN)/python -m calm_training.evaluate.results_page --data $(CALM_SHARED)/data --out docs/results.md $(ARGS)
+	$(BIN)/python -m calm_training.evaluate.documented_results --data $(CALM_SHARED)/data --out docs/results.md $(ARGS)
 
 docs: libraries $(VENV)/.docs  ## build the documentation site into build/site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

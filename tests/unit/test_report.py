@@ -18,7 +18,7 @@ from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
-from calm_training.evaluate.results_page import parts, with_tables
+from calm_training.evaluate.documented_results import parts, with_tables
 from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores
 

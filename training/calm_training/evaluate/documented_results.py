@@ -1,6 +1,6 @@
 """``make results``: the tables of docs/results.md, measured on the bundled checkpoints and written between its markers.
 
-    python -m calm_training.evaluate.results_page --data DATA --out docs/results.md
+    python -m calm_training.evaluate.documented_results --data DATA --out docs/results.md
 
 The text around the tables is written by hand and kept. Slow methods, remove-and-classify and the axioms take fixed
 subsets, whose size each table states. The whole run takes under an hour on two cores.
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 done, 1 the work failed, 2 unusable arguments.
     """
     parser = argparse.ArgumentParser(
-        prog="calm_training.evaluate.results_page", description=(__doc__ or "").splitlines()[0]
+        prog="calm_training.evaluate.documented_results", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with imagenet-val-boxes and masks")
     parser.add_argument("--out", type=Path, required=True, help="page with the markers to write between")
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tables["versions"] = f"\nMeasured with {numbers}.\n"
         write_text(options.out, with_tables(options.out.read_text("utf-8"), tables), overwrite=True)
     except (CalmError, OSError) as error:
-        print(f"calm_training.evaluate.results_page: {error}", file=sys.stderr)
+        print(f"calm_training.evaluate.documented_results: {error}", file=sys.stderr)
         return 1
     return 0
 
