@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calm_gui.api import bundled_checkpoints, from_module, load_checkpoint, sample_pictures
+    from calm_gui.core.cam_explanation import CamExplanation
     from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
-    from calm_gui.core.explanation import CamExplanation, ClassifierExplanation, Explanation
+    from calm_gui.core.classifier_explanation import ClassifierExplanation
+    from calm_gui.core.explanation import Explanation
     from calm_gui.core.hierarchy import Hierarchy, Node
     from calm_gui.core.maps import Map, WinnerMap
     from calm_gui.core.region import Region
@@ -25,9 +27,9 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "CalmError": "calm_gui.errors",
-    "CamExplanation": "calm_gui.core.explanation",
+    "CamExplanation": "calm_gui.core.cam_explanation",
     "ClassInfo": "calm_gui.core.classes",
-    "ClassifierExplanation": "calm_gui.core.explanation",
+    "ClassifierExplanation": "calm_gui.core.classifier_explanation",
     "ClassSet": "calm_gui.core.classes",
     "ClassTable": "calm_gui.core.classes",
     "Explanation": "calm_gui.core.explanation",

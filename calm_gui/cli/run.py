@@ -19,7 +19,8 @@ from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
 from calm_gui.model.info import is_ours, read_info
 from calm_gui.render.figure_spec import FigureSpec
-from calm_gui.session.batch import BatchPlan, run_batch, shard_of, write_summary
+from calm_gui.session.batch import BatchPlan, run_batch, shard_of
+from calm_gui.session.batch_summary import write_summary
 from calm_gui.session.condition import matching, parse_condition, what_is_empty
 from calm_gui.session.output_names import free_name, output_names
 from calm_gui.session.pane import CLASSIFIER_MAP, shows_text

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from calm_gui.core.classes import ClassSet, ClassTable
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
-from calm_gui.core.joint import ClassLogits, ClassScores, Evidence, Joint
+from calm_gui.core.joint import Evidence, Joint
 from calm_gui.core.lookup import ClassSetLike, resolve
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.core.presenter import Presenter
 from calm_gui.core.readings import (
     ATTRIBUTION,
-    CAM,
     CONDITIONAL,
     COUNTERFACTUAL,
     CUE_POSTERIOR,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     Float32 = NDArray[np.float32]
     Float64 = NDArray[np.float64]
 
-__all__ = ["AnyExplanation", "CamExplanation", "ClassifierExplanation", "Explanation"]
+__all__ = ["AnyExplanation", "Explanation"]
 
 
 class AnyExplanation:
@@ -330,92 +329,3 @@ class Explanation(AnyExplanation):
     def region_probabilities(self, region: Region) -> Float64:
         """p(y, z in R|x) of every class, (C,)."""
         return self.joint.reshape(len(self.classes), -1) @ region.weights.ravel()
-
-
-class CamExplanation(AnyExplanation):
-    """One picture under a CAM checkpoint: class scores at each location, whose mean is the logit.
-
-    Parameters as for `Explanation`, without the saliency branch.
-    """
-
-    evidence: ClassScores
-    own_reading = CAM
-
-    def __init__(
-        self,
-        f: Float32,
-        geometry: Geometry,
-        classes: ClassTable,
-        hierarchy: Hierarchy | None = None,
-        supersets: SupersetTable | None = None,
-        source: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(f, geometry, classes, hierarchy, supersets, source)
-        self.evidence = ClassScores(self.f)
-
-    def lacks(self, reading: Reading) -> str:
-        """CAM has no p(z|x), so none of CALM's readings is defined."""
-        return f"a CAM checkpoint has no p(y,z|x), so {reading.title.lower()} is undefined; it has cam"
-
-    def _probability_in(self, classes: ClassSet, region: Region) -> float:
-        raise ReadingError("CAM gives no probability of a region; use a CALM checkpoint")
-
-    def cam(self, target: ClassSetLike, normalisation: Literal["none", "max", "min-max"] = "min-max") -> Map:
-        """CAM's map (paper, equation 2); for several classes the sum of their scores (CAM + Y).
-
-        Parameters
-        ----------
-        target : class set A
-        normalisation : {"min-max", "max", "none"}
-            "none" keeps the raw scores, whose mean is the class's logit.
-
-        Returns
-        -------
-        Map
-            Its sum means nothing. A map without variation is zero everywhere.
-        """
-        return cast("Map", self.reading(CAM.key, target, normalisation=normalisation))
-
-
-class ClassifierExplanation(AnyExplanation):
-    """One picture under a classifier whose head says nothing about places: its own p(y|x), and methods of others.
-
-    Parameters
-    ----------
-    logits : ndarray (C,), float32
-    geometry : Geometry
-        Its grid is that of the features that methods look at.
-    classes, hierarchy, supersets, source
-        As for `Explanation`.
-    """
-
-    evidence: ClassLogits
-    own_reading = None
-
-    def __init__(
-        self,
-        logits: Float32,
-        geometry: Geometry,
-        classes: ClassTable,
-        hierarchy: Hierarchy | None = None,
-        supersets: SupersetTable | None = None,
-        source: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(np.reshape(logits, (-1, 1, 1)), geometry, classes, hierarchy, supersets, source)
-        self.evidence = ClassLogits(self.f[:, 0, 0])
-
-    @property
-    def _cells(self) -> tuple[int, int]:
-        return 1, 1
-
-    def lacks(self, reading: Reading) -> str:
-        """No reading is defined: there is neither p(y,z|x) nor a class score at a place."""
-        what = "class score at a place" if reading is CAM else "p(y,z|x)"
-        head = "" if reading is not CAM else ": its head is more than pooling and one linear layer"
-        return (
-            f"this classifier has no {what}{head}, so {reading.title} is undefined; ask a method such as grad_cam, "
-            "or make it a CALM with calm-train adapt"
-        )
-
-    def _probability_in(self, classes: ClassSet, region: Region) -> float:
-        raise ReadingError("a plain classifier gives no probability of a region; make it a CALM with calm-train adapt")

@@ -195,7 +195,7 @@ class _Shown:
         self.explanation.present().save_map(self, path)
 
     def plot(self, axes: Any, **options: Any) -> None:
-        """Draw the map over its picture into matplotlib Axes; options as for `calm_gui.render.figure.FigureSpec`."""
+        """Draw the map over its picture into matplotlib Axes; options are those of `FigureSpec`."""
         self.explanation.present().plot(axes, self, **options)
 
     def _repr_png_(self) -> bytes | None:

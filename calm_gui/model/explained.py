@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calm_gui.core.explanation import AnyExplanation, CamExplanation, ClassifierExplanation, Explanation
+from calm_gui.core.cam_explanation import CamExplanation
+from calm_gui.core.classifier_explanation import ClassifierExplanation
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.presenter import Presenter
 from calm_gui.model.info import CheckpointInfo

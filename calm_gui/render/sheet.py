@@ -14,12 +14,13 @@ from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map
 from calm_gui.errors import ExportError
 from calm_gui.render.drawing import drawing
-from calm_gui.render.figure import MapFigure, compose
+from calm_gui.render.figure_file import MapFigure
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.lettering import font_families, wrap
 from calm_gui.render.manifest import write_export
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.mark_colours import TRUTH
+from calm_gui.render.panel import compose
 
 __all__ = ["SHEET_SUFFIXES", "SheetItem", "contact_sheet", "save_sheet", "thumbnail"]
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.maps import Map
 from calm_gui.errors import CalmError, ExportError
-from calm_gui.session.batch import BatchPlan, run_batch, write_summary
+from calm_gui.session.batch import BatchPlan, run_batch
+from calm_gui.session.batch_summary import write_summary
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.output_names import free_name
 from calm_gui.session.picture_result import PictureResult

@@ -6,7 +6,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.explanation import AnyExplanation, ClassifierExplanation, Explanation
+from calm_gui.core.classifier_explanation import ClassifierExplanation
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.errors import CalmError
 from calm_gui.model.files import sha256_of

@@ -93,7 +93,8 @@ def _figure(
     explanation: AnyExplanation, maps: Sequence[Map | WinnerMap], spec: FigureSpec, truth: Sequence[Box]
 ) -> Callable[[Path], None]:
     def write(path: Path) -> None:
-        from calm_gui.render.figure import map_figure, save_figure
+        from calm_gui.render.figure import map_figure
+        from calm_gui.render.figure_file import save_figure
 
         save_figure(map_figure(explanation, maps, spec, boxes=truth), path)
 
@@ -111,7 +112,7 @@ def _arrays(shown: Map | WinnerMap) -> Callable[[Path], None]:
 
 def _overlay(shown: Map | WinnerMap, spec: FigureSpec) -> Callable[[Path], None]:
     def write(path: Path) -> None:
-        from calm_gui.render.figure import save_overlay
+        from calm_gui.render.panel import save_overlay
 
         save_overlay(shown, path, spec)
 

@@ -185,12 +185,15 @@ def _write(
     regions: list[Region],
     threshold: dict[str, Any] | None,
 ) -> None:
-    from calm_gui.render import arrays, figure
+    from calm_gui.render import arrays
+    from calm_gui.render.figure import map_figure
+    from calm_gui.render.figure_file import save_figure
+    from calm_gui.render.panel import save_overlay
 
     kind = export["kind"]
     if kind == "figure":
         spec = FigureSpec.from_json(export["figure"])
-        drawn = figure.map_figure(
+        drawn = map_figure(
             explanation,
             _with_picture_panes(maps, export),
             spec,
@@ -202,9 +205,9 @@ def _write(
             table=export["table"],
             scales=_with_picture_panes(scales, export),
         )
-        figure.save_figure(drawn, path)
+        save_figure(drawn, path)
     elif kind == "overlay":
-        figure.save_overlay(maps[0], path, FigureSpec.from_json(export["figure"]), scales[0])
+        save_overlay(maps[0], path, FigureSpec.from_json(export["figure"]), scales[0])
     elif kind == "arrays":
         arrays.save_map(maps[0], path, regions)
     elif kind == "class probabilities":

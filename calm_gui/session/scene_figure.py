@@ -18,7 +18,7 @@ from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import RegionShape
 
 if TYPE_CHECKING:
-    from calm_gui.render.figure import MapFigure
+    from calm_gui.render.figure_file import MapFigure
 
 __all__ = ["WHAT", "active_map", "scene_figure", "view_spec"]
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from calm_gui.core.cam_explanation import CamExplanation
 from calm_gui.core.classes import ClassInfo, ClassTable
-from calm_gui.core.explanation import CamExplanation, Explanation
+from calm_gui.core.explanation import Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.model.picture import load_picture

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import calm_gui
-from calm_gui.core.explanation import CamExplanation
+from calm_gui.core.cam_explanation import CamExplanation
 from calm_gui.errors import CheckpointError
 from calm_gui.methods import METHODS
 from calm_gui.model.backbones import build_classifier

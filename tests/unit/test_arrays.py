@@ -23,7 +23,8 @@ from calm_gui.render.arrays import (
     save_probabilities,
     save_region_table,
 )
-from calm_gui.render.figure import map_figure, save_figure
+from calm_gui.render.figure import map_figure
+from calm_gui.render.figure_file import save_figure
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,8 @@ from calm_gui.session.batch import (
     output_names,
     run_batch,
     shard_of,
-    summary_row,
-    write_summary,
 )
+from calm_gui.session.batch_summary import summary_row, write_summary
 from calm_gui.session.condition import matching, parse_condition, what_is_empty
 from calm_gui.session.request import Request, parse_set
 from calm_gui.session.summary_columns import COLUMNS

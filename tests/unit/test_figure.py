@@ -21,11 +21,13 @@ from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
 from calm_gui.render import lettering
 from calm_gui.render.drawing import drawing
-from calm_gui.render.figure import FigureSpec, compose, map_figure, save_figure, save_overlay
-from calm_gui.render.figure_spec import PRESETS
+from calm_gui.render.figure import map_figure
+from calm_gui.render.figure_file import save_figure
+from calm_gui.render.figure_spec import PRESETS, FigureSpec
 from calm_gui.render.layout import arrange
 from calm_gui.render.map_scale import scales_of
 from calm_gui.render.overlay import overlay_picture
+from calm_gui.render.panel import compose, save_overlay
 from calm_gui.render.sheet import SheetItem, contact_sheet, save_sheet
 from calm_training.evaluate.evaluation import EVALUATIONS
 from calm_training.evaluate.intervals import Estimate
@@ -160,7 +162,7 @@ def test_namesakes_are_told_apart(explanation):
 def test_missing_glyphs_are_named(tmp_path, explanation):
     figure = map_figure(explanation, [explanation.saliency()], captions=["an unassigned sign: \U0001fbf5\U00016fe4"])
     assert "\U00016fe4" in figure.missing_glyphs()
-    assert any("no font here can draw" in warning for warning in figure.description["warnings"])
+    assert any("no font here can draw" in warning for warning in figure.manifest["warnings"])
     save_figure(figure, tmp_path / "map.png")  # without a warning, which would be an error here
 
 
@@ -276,14 +278,14 @@ def test_files_are_the_same_every_time(tmp_path, explanation):
 def test_maps_of_one_quantity_share_a_scale_with_its_numbers(explanation):
     strong, weak = explanation.attribution("entity"), explanation.attribution(1)
     figure = map_figure(explanation, [strong, weak], layout="strip")
-    scales = [entry["scale"] for entry in figure.description["maps"]]
+    scales = [entry["scale"] for entry in figure.manifest["maps"]]
     assert scales[0] == scales[1] and scales[0]["high"] == pytest.approx(float(strong.values.max()))
     texts = [text.get_text() for text in figure.texts]
     assert "probability per cell" in texts
     assert texts.count("probability per cell") == 1
     assert any(f"sum {weak.sum:.3f} = p(A|x)" in text for text in texts)
     figure = map_figure(explanation, [strong, weak], scale="fit")
-    assert figure.description["maps"][1]["scale"]["high"] == pytest.approx(float(weak.values.max()))
+    assert figure.manifest["maps"][1]["scale"]["high"] == pytest.approx(float(weak.values.max()))
 
 
 def test_different_quantities_never_share_a_scale(explanation):
@@ -352,7 +354,7 @@ def test_a_map_without_variation_says_so(explanation):
     flat = explanation.attribution([])
     figure = map_figure(explanation, [flat])
     assert any("no variation" in text.get_text() for text in figure.texts)
-    assert any("no variation" in warning for warning in figure.description["warnings"])
+    assert any("no variation" in warning for warning in figure.manifest["warnings"])
 
 
 def test_the_plain_overlay_has_the_pictures_pixels(tmp_path, explanation):

@@ -13,7 +13,8 @@ from tiny_checkpoint import write_tiny_checkpoint
 from calm_gui.api import load_checkpoint
 from calm_gui.errors import ExportError
 from calm_gui.model.files import atomic_path, write_text
-from calm_gui.render.figure import save_figure, save_overlay
+from calm_gui.render.figure_file import save_figure
+from calm_gui.render.panel import save_overlay
 from calm_training.cli import main as train_command
 from calm_training.evaluate import main as evaluate_command
 

@@ -11,6 +11,7 @@ from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
 from calm_training.evaluate import main, report
+from calm_training.evaluate.documented_results import parts, with_tables
 from calm_training.evaluate.evaluations import EVALUATIONS
 from calm_training.evaluate.examples import chosen_examples
 from calm_training.evaluate.intervals import Estimate
@@ -18,7 +19,6 @@ from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
-from calm_training.evaluate.documented_results import parts, with_tables
 from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores
 

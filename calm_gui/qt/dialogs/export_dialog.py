@@ -35,7 +35,8 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
 
 if TYPE_CHECKING:
-    from calm_gui.render.figure import FigureSpec, MapFigure
+    from calm_gui.render.figure_file import MapFigure
+    from calm_gui.render.figure_spec import FigureSpec
 
 __all__ = ["ExportDialog"]
 
@@ -282,7 +283,7 @@ class ExportDialog(QDialog):
 
     def save(self, path: str) -> bool:
         """Save the figure and its manifest; the dialog stays open and says what it wrote, or why it couldn't."""
-        from calm_gui.render.figure import save_figure
+        from calm_gui.render.figure_file import save_figure
 
         try:
             save_figure(self.figure(), path)

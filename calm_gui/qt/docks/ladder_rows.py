@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from calm_gui.core.explanation import CamExplanation
+from calm_gui.core.cam_explanation import CamExplanation
 from calm_gui.core.geometry import interpolate
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme

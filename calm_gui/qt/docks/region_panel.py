@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.core.explanation import CamExplanation, Explanation
+from calm_gui.core.cam_explanation import CamExplanation
+from calm_gui.core.explanation import Explanation
 from calm_gui.late import np
 from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calm_gui.core.explanation import CamExplanation, Explanation
+from calm_gui.core.cam_explanation import CamExplanation
+from calm_gui.core.explanation import Explanation
 from calm_gui.core.maps import Map
 from calm_gui.late import np
 from calm_gui.render.naming import number_text
