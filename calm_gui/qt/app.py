@@ -165,6 +165,7 @@ def _keep_explanations(window: MainWindow, settings: Settings) -> None:
 def _live(application: QApplication, window: MainWindow, options: argparse.Namespace, settings: Settings) -> int:
     """Show the window until the user closes it."""
     window.restore()
+    window.hub.fades = True
     window.show()
     _keep_explanations(window, settings)
     autosave = Autosave(window.workspace, autosave_folder(), window)

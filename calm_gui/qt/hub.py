@@ -42,6 +42,8 @@ class Hub(QObject):
     workspace : Workspace
     batches : list of BatchRun
         All runs over many pictures, the last one last.
+    fades : bool
+        Whether maps that were waited for fade in.
 
     Signals
     -------
@@ -94,6 +96,7 @@ class Hub(QObject):
         super().__init__(parent)
         self.workspace = workspace
         self.batches: list[BatchRun] = []
+        self.fades = False
         self._told: Scene | None = None
         self._passes: Passes | None = None
         workspace.listen(self._tell)

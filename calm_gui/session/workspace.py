@@ -195,6 +195,13 @@ class Workspace(Choosing, Arranging, Marking):
             self.store.update(undoable=False, pictures=(*pictures, key))
         self.show_picture(self.state.pictures.index(key))
 
+    def close_picture(self, key: str) -> None:
+        """Close an open picture; the one that stood after it, or before, is shown in its place."""
+        pictures = tuple(picture for picture in self.state.pictures if picture != key)
+        gone = self.state.pictures.index(key)
+        current = self.state.current - (self.state.current > gone)
+        self.store.update(undoable=False, pictures=pictures, current=min(current, len(pictures) - 1))
+
     def step_picture(self, by: int, shown: Callable[[int], bool] = lambda _: True) -> None:
         """Go to the next (1) or previous (-1) picture of those `shown`, by position, passing those known to be bad."""
         position = self.state.current + by

@@ -6,9 +6,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QImage, QTextDocument
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtCore import QBuffer, QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QDragEnterEvent, QGuiApplication, QImage, QTextDocument
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.readings import READINGS
@@ -53,6 +53,43 @@ def test_what_is_nothing_of_ours_is_told_and_leaves_what_is_open(window: MainWin
     web = QMimeData()
     web.setUrls([QUrl("https://example.org/a.jpg")])
     assert "is an address" in from_mime(web).refused[0]
+
+
+def test_a_picture_dragged_from_a_browser_is_kept_or_told(
+    window: MainWindow, settle: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Browsers give pixels, an address that holds the picture itself, an address on the web, or that as text."""
+    monkeypatch.setattr(offered_files.platformdirs, "user_data_dir", lambda *_, **__: str(tmp_path))
+    image = QImage(60, 40, QImage.Format.Format_RGB32)
+    image.fill(QColor("#c06020"))
+    png = QBuffer()
+    png.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(png, "PNG")
+    inline = "data:image/png;base64," + bytes(png.data().toBase64()).decode()
+    pixels, url, text = QMimeData(), QMimeData(), QMimeData()
+    pixels.setImageData(image)
+    pixels.setUrls([QUrl("https://example.org/cat.png")])
+    url.setUrls([QUrl(inline)])
+    text.setText(inline)
+    for given in (pixels, url, text):
+        enter = QDragEnterEvent(
+            QPoint(5, 5), Qt.DropAction.CopyAction, given, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        )
+        window.dragEnterEvent(enter)
+        assert enter.isAccepted()
+        window.files.take(given)
+        settle()  # type: ignore[operator]
+        assert window.hub.scene.explanation.picture.shape == (40, 60, 3)
+        assert tuple(window.hub.scene.explanation.picture[0, 0]) == (0xC0, 0x60, 0x20)
+        window.workspace.open_pictures([sample_pictures()[0]])
+    shown = window.workspace.state.pictures
+    for address in ("https://example.org/cat.png", "data:image/png;base64,AAAA", "data:image/png;base64,%%%"):
+        given = QMimeData()
+        given.setText(address)
+        window.files.take(given)
+        sentence = window.messages.text.text()
+        assert ("is an address" if address.startswith("https") else "no picture") in sentence
+        assert window.workspace.state.pictures == shown
 
 
 def test_a_pasted_picture_comes_beside_those_that_are_open(
@@ -164,7 +201,9 @@ def _lines(name: str) -> list[str]:
     return (pages_folder() / f"{name}.md").read_text("utf-8").splitlines()
 
 
-def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(window: MainWindow, tmp_path: Path) -> None:
+def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     settings = Settings(tmp_path / "settings.json")
     dialog = ExportDialog(window.hub, settings, window)
     dialog.open()
@@ -173,8 +212,18 @@ def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(window: M
     assert dialog.save(str(tmp_path / "fig.png"))
     assert dialog.isVisible() and "fig.png" in dialog.message.text() and "Open folder" in dialog.message.text()
     assert window.messages.text.text() == "fig.png is written." and not window.messages.folder.isHidden()
+    dialog.also["pdf"].setChecked(True)
+    assert dialog.save(str(tmp_path / "both.png"))
+    assert "both.png, both.pdf and their manifest are written" in dialog.message.text()
+    assert (tmp_path / "both.pdf").read_bytes()[:5] == b"%PDF-" and (tmp_path / "both.png").stat().st_size > 1000
+    (tmp_path / "third.pdf").write_text("mine")
+    asked: list[str] = []
+    monkeypatch.setattr(QMessageBox, "question", lambda *a: asked.append(a[2]) or QMessageBox.StandardButton.No)
+    assert dialog.save(str(tmp_path / "third.png"))
+    assert asked == ["third.pdf is there already. Replace it?"] and (tmp_path / "third.pdf").read_text() == "mine"
     dialog.close()
     again = ExportDialog(window.hub, Settings(tmp_path / "settings.json"), window)
+    assert again.also["pdf"].isChecked() and not again.also["svg"].isChecked()
     assert again.width_value.value() == 63.5 and not again.boxes["titles"].isChecked()
     again.deleteLater()
     dialog.deleteLater()

@@ -215,3 +215,15 @@ def test_a_low_bar_shows_its_limits_alone(window: MainWindow, bars: list[ScaleBa
     assert bar.rect().contains(bar.low.geometry())
     bar.setMinimumHeight(0)
     bar.setMaximumHeight(16_777_215)
+
+
+def test_the_fields_never_cover_the_factor(window: MainWindow, bars: list[ScaleBar]) -> None:
+    for shows in ("attribution", "conditional", "counterfactual"):  # with a factor, without, and with one again
+        for relative in (True, False):
+            window.workspace.set_panes([Pane.of(shows), Pane.of("saliency")])
+            window.workspace.update_view(relative=relative)
+            QApplication.processEvents()
+            for bar in (one for one in bars if one.isVisible()):
+                line = bar.fontMetrics().height()
+                assert bool(bar.notation.factor) == (bar._factor_height() == line)
+                assert bar.high.isHidden() or bar.high.y() >= line + 8 + bar._factor_height(), bar.notation.factor

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 
 from calm_gui.qt.window.main_window import MainWindow
@@ -116,3 +117,42 @@ def test_shares_inside_and_outside_are_told(window: MainWindow) -> None:
     region = scene.regions[0][1]
     share = scene.explanation.probability(scene.target, region) / scene.explanation.probability(scene.target)
     assert f"inside {round(100 * share)} %, outside {100 - round(100 * share)} %" in panel.numbers.text()
+
+
+def test_a_rectangle_is_drawn_moved_and_resized_by_keys(window: MainWindow) -> None:
+    workspace, canvas = window.workspace, window.panes.panes[0].canvas
+    width, height = window.hub.scene.explanation.picture.shape[1], window.hub.scene.explanation.picture.shape[0]
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    assert workspace.state.regions == (), "without a tool Return draws nothing"
+    window.actions_by_name["box"].trigger()
+    QTest.keyClick(canvas, Qt.Key.Key_Return)
+    (drawn,) = workspace.state.regions
+    assert drawn.points == ((width / 4, height / 4), (3 * width / 4, 3 * height / 4))
+    QTest.keyClick(canvas, Qt.Key.Key_Right)
+    QTest.keyClick(canvas, Qt.Key.Key_Up)
+    (moved_once,) = workspace.state.regions
+    assert moved_once.points[0] == pytest.approx((0.26 * width, 0.24 * height))
+    assert moved_once.points[1] == pytest.approx((0.76 * width, 0.74 * height))
+    QTest.keyClick(canvas, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    (resized,) = workspace.state.regions
+    assert resized.points[0] == moved_once.points[0]
+    assert resized.points[1] == pytest.approx((0.75 * width, 0.74 * height))
+    workspace.store.undo()
+    assert workspace.state.regions == (moved_once,)
+    QTest.keyClick(canvas, Qt.Key.Key_Escape)
+    window.actions_by_name["box"].setChecked(False)
+    workspace.add_region("box", ((0, 0), (50, 50)))
+    for name in ("region 1", "region 2", "region 1"):
+        QTest.keyClick(canvas, Qt.Key.Key_Return)
+        assert canvas.editor is not None and canvas.editor.chosen is not None and canvas.editor.chosen.name == name
+    QTest.keyClick(canvas, Qt.Key.Key_Delete)
+    assert [shape.name for shape in workspace.state.regions] == ["region 2"]
+
+
+def test_keys_that_move_a_region_are_the_windows_again_without_one(window: MainWindow) -> None:
+    canvas = window.panes.panes[0].canvas
+    assert canvas.editor is not None and canvas.editor.chosen is None
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Delete, Qt.Key.Key_Escape):
+        event = QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier)
+        assert not canvas.editor.eventFilter(canvas, event)

@@ -1,11 +1,10 @@
 """Classes and groups: a search, the list by probability, the hierarchy."""
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
-    QMenu,
     QStackedWidget,
     QTabBar,
     QVBoxLayout,
@@ -17,6 +16,7 @@ from calm_gui.qt.classes.predicted_view import PredictedView
 from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets.icon_button import IconButton
+from calm_gui.qt.widgets.set_menu import show_set_menu
 from calm_gui.session.expression import Expression, class_key, smallest_node
 from calm_gui.session.scene import Scene
 from calm_gui.session.suggestions import found_sets
@@ -48,7 +48,7 @@ class ClassesPanel(DockPanel):
             view.chosen.connect(lambda key: self._workspace.set_target(Expression.of(key)))
             view.toggled.connect(self._workspace.toggle)
             view.contrasted.connect(lambda key: self._workspace.set_contrast(Expression.of(key)))
-            view.menu_wanted.connect(self._show_menu)
+            view.menu_wanted.connect(lambda key, place: show_set_menu(self, hub.workspace, key, place))
         self.pages = QStackedWidget()
         self.heading = self.tabs = QTabBar()
         self.tabs.setDrawBase(False)
@@ -183,18 +183,3 @@ class ClassesPanel(DockPanel):
         """Bring the keyboard to the search field."""
         self.search.setFocus()
         self.search.selectAll()
-
-    def _show_menu(self, key: str, position: QPoint) -> None:
-        workspace, selection = self._workspace, self._workspace.state.selection
-        menu = QMenu(self)
-        alone = Expression.of(key)
-        for title, setter, expression in (
-            ("A is this", workspace.set_target, alone),
-            ("Add to A", workspace.set_target, selection.target.including(key)),
-            ("Take away from A", workspace.set_target, selection.target.excluding(key)),
-            ("B is this", workspace.set_contrast, alone),
-            ("Add to B", workspace.set_contrast, selection.contrast.including(key)),
-            ("Take away from B", workspace.set_contrast, selection.contrast.excluding(key)),
-        ):
-            menu.addAction(title).triggered.connect(lambda _=False, s=setter, e=expression: s(e))
-        menu.exec(position)

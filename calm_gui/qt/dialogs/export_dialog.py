@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.errors import CalmError
-from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
+from calm_gui.qt.dialogs.save_dialog import ask_where_to_save, may_write
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
@@ -42,6 +42,7 @@ __all__ = ["ExportDialog"]
 
 _log = logging.getLogger(__name__)
 _FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff *.tif);;JPEG (*.jpg *.jpeg)"
+_ALSO = ("png", "pdf", "svg")
 _PREVIEW_DPI = 110
 _UNITS = ("mm", "inch", "px")
 _SHAPE = ("width", "height", "unit", "dpi", "font", "font_size")
@@ -75,6 +76,7 @@ class ExportDialog(QDialog):
             form.addRow(label, widget)
         for box in self.boxes.values():
             form.addRow("", box)
+        form.addRow("Also as", self._in_row(*self.also.values()))
         self.preview = QLabel()
         self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.preview.setMinimumSize(460, 360)
@@ -135,6 +137,9 @@ class ExportDialog(QDialog):
         }
         for name in ("titles", "colour_bar", "truth"):
             self.boxes[name].setChecked(True)
+        self.also = {kind: QCheckBox(kind.upper()) for kind in _ALSO}
+        for kind, box in self.also.items():
+            box.setToolTip(f"Write a .{kind} of the same name beside the file")
         self.boxes["contour"].setChecked(self._scene.state.view.contour)
         self.boxes["truth"].setEnabled(bool(self._truth))
         for widget, name in (
@@ -282,26 +287,36 @@ class ExportDialog(QDialog):
             self.save(path)
 
     def save(self, path: str) -> bool:
-        """Save the figure and its manifest; the dialog stays open and says what it wrote, or why it couldn't."""
+        """Save the figure and its manifest; the dialog stays open and says what it wrote, or why it couldn't.
+
+        The same figure is written in the other formats that are ticked; one that is there already is asked about.
+        """
         from calm_gui.render.figure_file import save_figure
 
+        chosen = [Path(path).with_suffix(f".{kind}") for kind, box in self.also.items() if box.isChecked()]
+        others = [other for other in chosen if other != Path(path) and may_write(self, "Export figure", other)]
+        written = []
         try:
-            save_figure(self.figure(), path)
+            for target in (Path(path), *others):
+                save_figure(self.figure(), target)
+                written.append(target.name)
         except CalmError as error:
-            self._say(str(error))
+            self._say(f"{error} ({' and '.join(written)} written)" if written else str(error))
             return False
         self._settings.set("export folder", str(Path(path).parent))
         self._settings.set("export figure", self._choices())
         self._hub.saved.emit(path)
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent)).toString()
-        names = f"{html.escape(Path(path).name)} and its manifest are written."
+        names = f"{html.escape(', '.join(written))} and {'its' if len(written) == 1 else 'their'} manifest are written."
         self._say(f'{names} <a href="{html.escape(folder)}">Open folder</a>', good=True)
         return True
 
     def _choices(self) -> dict[str, Any]:
         """What is remembered for the next figure."""
         boxes = {name: box.isChecked() for name, box in self.boxes.items() if name != "truth"}
-        return {"what": self.what.currentData(), **self._shape(), "boxes": boxes, "ground": self.background.text()}
+        also = [kind for kind, box in self.also.items() if box.isChecked()]
+        shape = {"what": self.what.currentData(), **self._shape(), "ground": self.background.text()}
+        return {**shape, "boxes": boxes, "also": also}
 
     def _recall(self) -> None:
         """Take what the last figure was made with."""
@@ -312,6 +327,8 @@ class ExportDialog(QDialog):
             self._use_shape(known)
             self.what.setCurrentIndex(max(0, self.what.findData(known.get("what"))))
             self.background.setText(str(known.get("ground", "white")))
+            for kind, box in self.also.items():
+                box.setChecked(kind in known.get("also", ()))
             for name, on in known.get("boxes", {}).items():
                 if name in self.boxes:
                     self.boxes[name].setChecked(on is True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-__all__ = ["ask_where_to_save"]
+__all__ = ["ask_where_to_save", "may_write"]
 
 
 def ask_where_to_save(parent: QWidget, title: str, start: str, filters: str) -> str:
@@ -32,12 +32,16 @@ def ask_where_to_save(parent: QWidget, title: str, start: str, filters: str) -> 
     if not path:
         return ""
     path = _with_ending(path, chosen or filters.split(";;")[0], filters)
-    if Path(path).is_file():
-        question = f"{Path(path).name} is there already. Replace it?"
-        buttons = QMessageBox.StandardButton
-        if QMessageBox.question(parent, title, question, buttons.Yes | buttons.No, buttons.No) != buttons.Yes:
-            return ""
-    return path
+    return path if may_write(parent, title, Path(path)) else ""
+
+
+def may_write(parent: QWidget, title: str, path: Path) -> bool:
+    """Whether there is no such file yet, or it may be replaced, which is asked."""
+    if not path.is_file():
+        return True
+    question = f"{path.name} is there already. Replace it?"
+    buttons = QMessageBox.StandardButton
+    return QMessageBox.question(parent, title, question, buttons.Yes | buttons.No, buttons.No) == buttons.Yes
 
 
 def _with_ending(path: str, chosen: str, filters: str) -> str:

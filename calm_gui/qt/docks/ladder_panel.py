@@ -12,6 +12,7 @@ from calm_gui.qt.docks.ladder_rows import PICTURE, LadderRows
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
+from calm_gui.qt.widgets.set_menu import show_set_menu
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 
@@ -63,6 +64,7 @@ class LadderPanel(DockPanel):
         self.row = LadderRows()
         self.row.chosen.connect(lambda key: hub.workspace.set_target(Expression.of(key)))
         self.row.contrasted.connect(lambda key: hub.workspace.set_contrast(Expression.of(key)))
+        self.row.menu_wanted.connect(lambda key, place: show_set_menu(self, hub.workspace, key, place))
         self._heading = _Heading(self.row)
         self.scroller = QScrollArea()
         self.scroller.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it has

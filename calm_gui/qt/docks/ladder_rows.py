@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.core.cam_explanation import CamExplanation
@@ -46,10 +46,13 @@ class LadderRows(QWidget):
         Key of the node of a step: it's A.
     contrasted : str
         It's B.
+    menu_wanted : str, QPoint
+        The context menu of a step's node, at a global position.
     """
 
     chosen = Signal(str)
     contrasted = Signal(str)
+    menu_wanted = Signal(str, QPoint)
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,9 +151,8 @@ class LadderRows(QWidget):
             "B": QRect(right - side, top, side, side),
         }
 
-    def _step_at(self, event: QMouseEvent) -> int:
-        at = event.position()
-        position = int(at.x() // _STRIP_WIDTH if self.lying else at.y() // self.row_height)
+    def _step_at(self, at: QPoint) -> int:
+        position = at.x() // _STRIP_WIDTH if self.lying else at.y() // self.row_height
         return position if 0 <= position < len(self.steps) else -1
 
     def _numbers_width(self) -> int:
@@ -256,7 +258,7 @@ class LadderRows(QWidget):
     # Mouse and keys
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        position = self._step_at(event)
+        position = self._step_at(event.position().toPoint())
         if position < 0 or event.button() != Qt.MouseButton.LeftButton:
             return
         key, offered = self.steps[position].node.key, self._letters(position)
@@ -265,7 +267,7 @@ class LadderRows(QWidget):
         (self.contrasted if as_b else self.chosen).emit(key)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        position = self._step_at(event)
+        position = self._step_at(event.position().toPoint())
         if position == self._hovered:
             return
         for changed in (self._hovered, position):
@@ -279,6 +281,13 @@ class LadderRows(QWidget):
                 f"p = {step.probability:.7g}; 90 % of its map lie on {100 * step.area:.1f} % of the picture\n"
                 "Click makes it A, Ctrl+click makes it B"
             )
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        position = self._step_at(event.pos()) if by_mouse else self._current
+        if 0 <= position < len(self.steps):
+            place = event.globalPos() if by_mouse else self.mapToGlobal(self.area(position).center())
+            self.menu_wanted.emit(self.steps[position].node.key, place)
 
     def leaveEvent(self, event: QEvent) -> None:
         self._hovered = -1

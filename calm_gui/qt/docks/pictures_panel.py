@@ -3,8 +3,19 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QIcon, QImageReader, QKeyEvent, QMouseEvent, QPainter, QPixmap
+from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QDesktopServices,
+    QGuiApplication,
+    QIcon,
+    QImageReader,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPixmap,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -14,6 +25,7 @@ from PySide6.QtWidgets import (
     QListView,
     QListWidget,
     QListWidgetItem,
+    QMenu,
     QPushButton,
     QSizePolicy,
     QWidget,
@@ -24,6 +36,8 @@ from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.session.pane import MAX_PANES
 from calm_gui.session.scene import Scene
 
 __all__ = ["PICTURES", "PicturesPanel"]
@@ -68,6 +82,29 @@ class _Thumbnails(QListWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:  # another button chooses nothing
             super().mousePressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if index.isValid():
+            place = event.globalPos() if by_mouse else self.mapToGlobal(self.visualRect(index).center())
+            menu = self.menu(index.row())
+            show_menu(menu, place)
+
+    def menu(self, row: int) -> QMenu:
+        """What can be done with an open picture."""
+        workspace, menu = self._workspace, QMenu(self)
+        key = workspace.state.pictures[row]
+        menu.addAction("Show", lambda: workspace.show_picture(row))
+        beside = menu.addAction("Keep in a pane of its own", lambda: workspace.add_pane(key))
+        beside.setEnabled(len(workspace.state.panes) < MAX_PANES)
+        menu.addSeparator()
+        menu.addAction("Copy the file's path", lambda: QGuiApplication.clipboard().setText(key))
+        folder = QUrl.fromLocalFile(str(Path(key).parent))
+        menu.addAction("Open its folder", lambda: QDesktopServices.openUrl(folder))
+        menu.addSeparator()
+        menu.addAction("Close the picture", lambda: workspace.close_picture(key))
+        return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         by = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QInputDialog,
     QLabel,
     QListWidget,
+    QMenu,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -23,6 +24,8 @@ from calm_gui.late import np
 from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets.number_table import NumberTable
+from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.qt.widgets.set_menu import show_set_menu
 from calm_gui.render.naming import number_text
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.scene import Scene
@@ -46,6 +49,8 @@ class RegionPanel(DockPanel):
         self.regions = QListWidget()
         self.regions.setAccessibleName("Regions")
         self.regions.setMaximumHeight(110)
+        self.regions.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.regions.customContextMenuRequested.connect(self._show_menu)
         self.regions.currentRowChanged.connect(lambda _: self._show_table())
         delete = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.regions, self._remove)
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -73,12 +78,18 @@ class RegionPanel(DockPanel):
             "Double-click makes a class the target; Ctrl+C copies the table"
         )
         self.table.doubleClicked.connect(self._choose)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._show_class_menu)
         row = QHBoxLayout()
         row.addWidget(rename)
         row.addWidget(remove)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)
         hint = QLabel("Draw a rectangle (Ctrl+R), lasso (Ctrl+L) or brush (Ctrl+B) on a picture; drag it to move it.")
+        hint.setToolTip(
+            "By keys, on a pane: Return draws a rectangle while a tool is on, and takes the next region else. "
+            "Arrows move it, Shift+arrows resize it, Delete forgets it"
+        )
         hint.setWordWrap(True)
         hint.setObjectName("muted")
         for widget in (hint, self.regions):
@@ -139,6 +150,20 @@ class RegionPanel(DockPanel):
         for column, numbers in enumerate(zip(*texts, strict=True), start=1):
             width = max(advance(_HEADING[column]) + _ARROW, advance(max(numbers, key=len)) + 9)
             self.table.setColumnWidth(column, width)
+
+    def _show_menu(self, place: QPoint) -> None:
+        if self.regions.currentRow() >= 0:
+            menu = QMenu(self)
+            menu.addAction("Rename…", self._rename)
+            menu.addAction("Forget", self._remove)
+            show_menu(menu, self.regions.mapToGlobal(place))
+
+    def _show_class_menu(self, place: QPoint) -> None:
+        index = self.table.indexAt(place)
+        if index.isValid():
+            number = int(index.siblingAtColumn(3).data(Qt.ItemDataRole.UserRole))
+            key = class_key(number, self._hub.scene.classes)
+            show_set_menu(self, self._hub.workspace, key, self.table.viewport().mapToGlobal(place))
 
     def _rename(self) -> None:
         row = self.regions.currentRow()

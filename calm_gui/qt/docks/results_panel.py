@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLineEdit,
+    QMenu,
     QPushButton,
     QSizePolicy,
     QTableView,
@@ -31,6 +32,7 @@ from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.session.batch_run import BatchRun
 from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
@@ -94,6 +96,8 @@ class ResultsPanel(DockPanel):
         header.setStretchLastSection(True)
         for column, width in enumerate((200, 140, 64, 140, 90, 130, 110, 90, 96)):
             self.table.setColumnWidth(column, scaled(self, width))
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._show_menu)
         self.words = ElidedLabel()
         self.words.setObjectName("muted")
         self.filter = QLineEdit()
@@ -224,6 +228,23 @@ class ResultsPanel(DockPanel):
         if run is not None and run.checkpoint == self._workspace.state.selection.checkpoint:
             parts = [part.strip() for part in row.target.split(",")]
             self._workspace.set_target(Expression.of(*(f"#{p}" if p.isdecimal() else p for p in parts)))
+
+    def menu(self) -> QMenu:
+        """What can be done with the chosen rows, and with those that the filter shows."""
+        menu, number = QMenu(self.table), self.table.currentIndex().row()
+        menu.addAction("Show the picture with this target", lambda: self.show_row(number))
+        menu.addAction("Copy the chosen rows", self.copy)
+        folder = QUrl.fromLocalFile(str(Path(self.filtered.row_at(number).picture).parent))
+        menu.addAction("Open the picture's folder", lambda: QDesktopServices.openUrl(folder))
+        menu.addSeparator()
+        menu.addAction("Show all these rows as pictures", self.show_as_pictures)
+        menu.addAction("Export the table…", self._ask_export)
+        return menu
+
+    def _show_menu(self, place: QPoint) -> None:
+        if self.table.currentIndex().isValid():
+            menu = self.menu()
+            show_menu(menu, self.table.viewport().mapToGlobal(place))
 
     def show_as_pictures(self) -> None:
         """Let the film strip show the pictures of the rows that the filter shows."""

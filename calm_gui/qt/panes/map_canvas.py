@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QContextMenuEvent,
     QFocusEvent,
     QImage,
     QKeyEvent,
@@ -25,6 +26,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.threshold import component_boxes, threshold_level
 from calm_gui.late import np
+from calm_gui.qt.panes.fade import Fade
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.argb import dim, even_shape, map_argb, winner_argb
 from calm_gui.render.contour import cell_outline, contour_lines
@@ -68,6 +70,13 @@ class MapCanvas(QWidget):
     focused
         The keyboard came here.
     double_clicked
+    menu_wanted : QPoint
+        The context menu, at a global position.
+
+    Attributes
+    ----------
+    fades : bool
+        Whether a map that was waited for fades in.
     """
 
     hovered = Signal(object)
@@ -76,6 +85,7 @@ class MapCanvas(QWidget):
     drawn = Signal(str, object, float)
     focused = Signal()
     double_clicked = Signal()
+    menu_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,6 +97,8 @@ class MapCanvas(QWidget):
         self.setAccessibleName("picture with map")
         self.tool: Tool = "pan"
         self.editor: RegionEditor | None = None
+        self.fades = False
+        self._fade: Fade | None = None
         self._content: PaneContent | None = None
         self._view = View()
         self._regions: tuple[RegionShape, ...] = ()
@@ -120,7 +132,12 @@ class MapCanvas(QWidget):
         truth: tuple[Box, ...] = (),
     ) -> None:
         """Show a pane's content."""
+        before = self._content
         self._content, self._view, self._regions, self._truth = content, view, regions, truth
+        awaited = before is not None and before.pixels is not None and before.explanation is None
+        if self.fades and awaited and content.drawn is not None:
+            self._fade = self._fade or Fade(self, self.update)
+            self._fade.begin()
         self.update()
 
     def set_cross(self, point: tuple[float, float] | None) -> None:
@@ -192,6 +209,14 @@ class MapCanvas(QWidget):
             return None
         across, down = (point.x() - rect.x()) / rect.width(), (point.y() - rect.y()) / rect.height()
         return min(max(across, 0.0), 1.0) * size[0], min(max(down, 0.0), 1.0) * size[1]
+
+    def seen_part(self) -> tuple[float, float, float, float]:
+        """The part of the picture in sight: left, top, right, bottom in its pixels."""
+        rect, size = self.picture_rect(), self.picture_size or (1, 1)
+        part = rect.intersected(QRectF(self.rect()))
+        across, down = size[0] / rect.width(), size[1] / rect.height()
+        left, top = (part.left() - rect.left()) * across, (part.top() - rect.top()) * down
+        return left, top, left + part.width() * across, top + part.height() * down
 
     def from_picture(self, x: float, y: float) -> QPointF:
         """A point of this widget from picture coordinates."""
@@ -279,15 +304,20 @@ class MapCanvas(QWidget):
             self._blit(painter, self._base, visible)
         self._draw_overlay(painter, visible, content, even)
 
+    @property
+    def _opacity(self) -> float:
+        """The map's, which is less than the view's while it fades in."""
+        return self._view.opacity * (self._fade.share if self._fade else 1.0)
+
     def _dimmed(self) -> np.ndarray:
         """The picture in sight, by the part that the map's opacity leaves of it, as 32-bit ARGB pixels."""
-        key = (self._base_key, self._view.opacity)
+        key = (self._base_key, self._opacity)
         if key != self._dimmed_key:
             self._dimmed_key = key
             width, height = self._base.width(), self._base.height()
             picture = np.frombuffer(self._base.constBits(), np.uint32).reshape(height, width)
             self._dimmed_words = _buffer(self._dimmed_words, even_shape(width, height))
-            dim(picture, self._view.opacity, self._dimmed_words)
+            dim(picture, self._opacity, self._dimmed_words)
         assert self._dimmed_words is not None
         return self._dimmed_words
 
@@ -330,7 +360,7 @@ class MapCanvas(QWidget):
     def _draw_overlay(self, painter: QPainter, visible: QRect, content: PaneContent, even: bool) -> None:
         view = self._view
         cut = view.threshold if view.mask else None
-        look = (view.sequential, view.diverging, view.opacity, view.native, cut, even)
+        look = (view.sequential, view.diverging, self._opacity, view.native, cut, even)
         key = (content.drawn, content.scale, look, self._base_key, self.picture_rect().getRect())
         if key != self._overlay_key:
             self._overlay_key = key
@@ -352,14 +382,14 @@ class MapCanvas(QWidget):
         x, y = self._samples(visible)
         columns, rows = shown.geometry.to_grid(x, y)
         if isinstance(shown, WinnerMap):
-            winner_argb(shown, view.opacity, columns, rows, words)
+            winner_argb(shown, self._opacity, columns, rows, words)
         else:
             assert content.scale is not None
             map_argb(
                 shown,
                 content.scale,
                 view.diverging if shown.signed else view.sequential,
-                view.opacity,
+                self._opacity,
                 columns,
                 rows,
                 words,
@@ -604,6 +634,9 @@ class MapCanvas(QWidget):
             self.update()
         else:
             super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_wanted.emit(event.globalPos())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.focused.emit()

@@ -49,9 +49,12 @@ class PaneGrid(QWidget):
     -------
     resized
         Pictures are drawn larger or smaller.
+    menu_wanted : int, QPoint
+        As of `PaneWidget`.
     """
 
     resized = Signal()
+    menu_wanted = Signal(int, object)
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -158,6 +161,7 @@ class PaneGrid(QWidget):
             pane.canvas.tool = self._tool
             pane.activated.connect(self._hub.workspace.activate)
             pane.enlarged.connect(self._on_enlarged)
+            pane.menu_wanted.connect(self.menu_wanted)
             self.panes.append(pane)
             if self.isVisible():  # else it's shown with the grid, which leaves its look until then
                 pane.show()

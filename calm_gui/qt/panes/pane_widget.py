@@ -32,10 +32,13 @@ class PaneWidget(QFrame):
         The pane was clicked.
     enlarged : int
         The pane was double-clicked.
+    menu_wanted : int, QPoint
+        The context menu of the pane at a position, at a global place.
     """
 
     activated = Signal(int)
     enlarged = Signal(int)
+    menu_wanted = Signal(int, object)
 
     def __init__(self, hub: Hub, position: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,6 +88,7 @@ class PaneWidget(QFrame):
         canvas.hovered.connect(self._on_canvas_hover)
         canvas.clicked.connect(self._on_click)
         canvas.double_clicked.connect(lambda: self.enlarged.emit(self._position))
+        canvas.menu_wanted.connect(lambda place: self.menu_wanted.emit(self._position, place))
         canvas.focused.connect(lambda: self.activated.emit(self._position))
         canvas.moved.connect(lambda zoom, centre: workspace.update_view(undoable=False, zoom=zoom, centre=centre))
         canvas.drawn.connect(self._on_drawn)
@@ -114,6 +118,7 @@ class PaneWidget(QFrame):
         view = scene.state.view
         picture = content.pane.picture or scene.state.picture
         truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()
+        self.canvas.fades = self._hub.fades
         self.canvas.show_content(content, view, scene.state.regions_of(picture) if view.regions else (), truth)
         table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
         own = content.scale if view.scale_mode == "fit" else None

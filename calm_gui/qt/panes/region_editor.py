@@ -1,4 +1,4 @@
-"""Regions on a pane can be taken: by a handle, or inside to move them; Delete removes the one that was taken last."""
+"""Regions on a pane can be taken: by a handle, inside to move them, or by Return; arrows move, Delete removes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ _SIDE = 8
 """Of a handle, in pixels; it can be taken from as far away again."""
 
 _STILL = 4
+_LOWER_RIGHT = 4
+_ARROWS = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+_MOVES = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
 _SHAPES = {0: "SizeFDiagCursor", 4: "SizeFDiagCursor", 2: "SizeBDiagCursor", 6: "SizeBDiagCursor"}
 
 
@@ -70,11 +78,9 @@ class RegionEditor(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if self._canvas.tool != "pan":
-            return False
         if kind in (QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride) and isinstance(event, QKeyEvent):
             return self._key(event, kind == QEvent.Type.KeyPress)
-        if not isinstance(event, QMouseEvent):
+        if not isinstance(event, QMouseEvent) or self._canvas.tool != "pan":
             return False
         if kind == QEvent.Type.MouseButtonPress and event.button() == Qt.MouseButton.LeftButton:
             return self._press(event)
@@ -145,6 +151,19 @@ class RegionEditor(QObject):
         return True
 
     def _key(self, event: QKeyEvent, pressed: bool) -> bool:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() == Qt.KeyboardModifier.NoModifier and self._canvas.picture_size is not None:
+            if pressed:
+                self._take_by_key()
+            event.accept()
+            return True
+        if self._canvas.tool != "pan" and self.chosen is None:
+            return False
+        if event.key() in _ARROWS and self.chosen is not None and not event.modifiers() & ~_MOVES:
+            if pressed:
+                self._step(event)
+            event.accept()
+            return True
         if event.key() == Qt.Key.Key_Escape and (self._taken or self.chosen):
             if pressed:
                 if self._taken is None:
@@ -160,6 +179,34 @@ class RegionEditor(QObject):
             event.accept()
             return True
         return False
+
+    def _take_by_key(self) -> None:
+        """With a tool on, mark a rectangle in the middle of what is seen; else take the next region."""
+        canvas = self._canvas
+        if canvas.tool == "pan":
+            regions = canvas.regions
+            at = regions.index(self.chosen) + 1 if self.chosen in regions and self.chosen is not None else 0
+            self.chosen = regions[at % len(regions)] if regions else None
+        else:
+            left, top, right, bottom = canvas.seen_part()
+            x, y = (right - left) / 4, (bottom - top) / 4
+            canvas.drawn.emit("box", ((left + x, top + y), (right - x, bottom - y)), 0.0)
+            self.chosen = canvas.regions[-1] if canvas.regions else None
+        canvas.update()
+
+    def _step(self, event: QKeyEvent) -> None:
+        """Move the chosen region by a hundredth of the picture, or with Shift the lower right corner of a rectangle."""
+        size = self._canvas.picture_size
+        if self.chosen is None or size is None:
+            return
+        across, down = _ARROWS[Qt.Key(event.key())]
+        resized = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier) and self.chosen.kind == "box"
+        grip: Grip = _LOWER_RIGHT if resized else "inside"
+        to = (across * size[0] / 100, down * size[1] / 100)
+        changed = moved(self.chosen, grip, (0.0, 0.0), to, size)
+        if changed.holds_area:
+            before, self.chosen = self.chosen, changed
+            self._workspace.change_region(before, changed, undoable=not event.isAutoRepeat())
 
     def _show_cursor(self, position: QPointF) -> None:
         found = self._under(position)

@@ -116,8 +116,11 @@ class ScaleBar(QWidget):
         if shown == self.shown:
             return
         self.shown = shown
+        had_factor = bool(self.notation.factor)
         if self._axis is None:
             self.notation = Notation.of(shown.scale)
+        if bool(self.notation.factor) != had_factor:
+            self._place()  # the fields stand below the factor
         scale = shown.scale
         self.high.show_text(self.notation.text(scale.high))
         self.low.show_text(self.notation.text(scale.low))

@@ -7,6 +7,7 @@ from calm_gui.core.maps import Map
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.panes.scale_bar import ScaleBar, Shown
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.render.map_scale import quantity
 from calm_gui.session.limits import Limits, limits_for
 from calm_gui.session.scene import PaneContent, Scene
@@ -126,8 +127,7 @@ class ScaleColumn(QFrame):
         shown = self.bars[position].shown
         assert shown is not None
         fill_scale_menu(menu, self._hub, shown, self.bars[position])
-        menu.exec(place)
-        menu.deleteLater()
+        show_menu(menu, place)
 
     # Cursor
 

@@ -153,6 +153,7 @@ class MainWindow(QMainWindow):
         self._settled = QTimer(self)  # once all parts have their sizes
         self._settled.setSingleShot(True)
         self._settled.timeout.connect(lambda: self.status.zoom.setText(self.pane_actions.zoom_text()))
+        self.panes.menu_wanted.connect(self.pane_actions.open_menu)
         self.panes.resized.connect(lambda: self._settled.start(0))
 
     def panel(self, key: str) -> Any:
@@ -320,7 +321,7 @@ class MainWindow(QMainWindow):
             part.fit_text()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls() or event.mimeData().hasImage():
+        if event.mimeData().hasUrls() or event.mimeData().hasImage() or event.mimeData().hasText():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:

@@ -1,10 +1,12 @@
 """What is offered to the window by dialogs, drops and pastes: sorted by what each is, told where it is nothing."""
 
+import base64
 import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import platformdirs
 from PySide6.QtCore import QMimeData
@@ -79,7 +81,7 @@ def from_mime(data: QMimeData, folder: Path | None = None) -> Offered:
     local = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
     if local:
         return offered(local)
-    image = data.imageData() if data.hasImage() else None
+    image = data.imageData() if data.hasImage() else _inline(data)
     if isinstance(image, QImage) and not image.isNull():
         try:
             return Offered(pictures=(_written(image, folder),))
@@ -88,7 +90,21 @@ def from_mime(data: QMimeData, folder: Path | None = None) -> Offered:
     if data.hasUrls():
         address = data.urls()[0].toString()
         return Offered(refused=(f"{address} is an address: save the picture, or copy it and paste it here",))
-    return Offered(refused=("there is no picture on the clipboard",))
+    if (text := data.text().strip()).startswith(("http://", "https://")):
+        return Offered(refused=(f"{text} is an address: save the picture, or copy it and paste it here",))
+    return Offered(refused=("there is no picture on the clipboard or in what was dropped",))
+
+
+def _inline(data: QMimeData) -> QImage | None:
+    """The picture that an address of the kind ``data:image/png;base64,...`` holds itself."""
+    address = data.urls()[0].toString() if data.hasUrls() else data.text().strip()
+    head, comma, body = address.partition(",")
+    if not comma or not head.startswith("data:image/") or not head.endswith(";base64"):
+        return None
+    try:
+        return QImage.fromData(base64.b64decode(unquote(body), validate=True))
+    except ValueError:
+        return None
 
 
 def _written(image: QImage, folder: Path | None) -> str:

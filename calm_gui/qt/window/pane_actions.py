@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QPoint, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 
 from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.panes.map_canvas import MapCanvas, Tool
 from calm_gui.qt.panes.pane_grid import PaneGrid
+from calm_gui.qt.panes.pane_menu import fill_pane_menu
+from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.session.ledger import sentence
 from calm_gui.session.scene import chosen_cells
@@ -19,6 +21,13 @@ __all__ = ["PaneActions"]
 
 _TOOLS: dict[str, Tool] = {"box": "box", "lasso": "polygon", "brush": "brush"}
 _FLICKER_MS = 500
+_MENU = (
+    ("copy_picture", "copy_sentence", "export", "numbers"),
+    ("box", "lasso", "brush"),
+    ("fit", "actual", "enlarge", "flicker", "slider"),
+    ("add_pane", "close_pane"),
+)
+"""Commands that a pane's context menu offers."""
 
 
 class PaneActions:
@@ -121,6 +130,27 @@ class PaneActions:
         """Forget the regions of the current picture."""
         state = self._workspace.state
         self._workspace.store.update(regions=tuple(r for r in state.regions if r.picture != state.picture))
+
+    # Menu
+
+    def open_menu(self, position: int, place: QPoint) -> None:
+        """Show what can be done with the pane at a position, and what it can show."""
+        show_menu(self.menu(position), place)
+
+    def menu(self, position: int) -> QMenu:
+        """The context menu of a pane, which becomes the active one."""
+        self._workspace.activate(position)
+        self._panes.focus_active()  # where the keyboard is when the menu has closed
+        menu = QMenu(self._window)
+        shows = menu.addMenu("Shows")
+        fill_pane_menu(shows, self._hub, self._panes.panes[position].content, position)
+        editor = self._panes.panes[position].canvas.editor
+        if editor is not None and (shape := editor.chosen) is not None:
+            menu.addAction(f"Forget {shape.name}", lambda: self._workspace.remove_region(shape))
+        for names in _MENU:
+            menu.addSeparator()
+            menu.addActions([self._actions[name] for name in names])
+        return menu
 
     # Compare
 

@@ -1,12 +1,22 @@
 """One of the question's sets: its letter, name and probability in a field of fixed size."""
 
 from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.letter import draw_letter
+from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.set_popup import SetPopup
 from calm_gui.render.naming import counted, number_text
 from calm_gui.session.expression import Expression
@@ -145,6 +155,21 @@ class SetField(QWidget):
             self.empty()
         else:
             self.open()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = self.menu()
+        show_menu(menu, event.globalPos())
+
+    def menu(self) -> QMenu:
+        """What can be done with the set."""
+        menu = QMenu(self)
+        menu.addAction("Choose another…", self.open)
+        menu.addAction("Exchange A and B", self._hub.workspace.swap)
+        menu.addAction("Copy the name", lambda: QGuiApplication.clipboard().setText(self.name))
+        if self._role == "target":
+            menu.addAction("Keep under a name…", self._hub.keep_wanted.emit)
+        menu.addAction("Empty", self.empty).setEnabled(self._filled)
+        return menu
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Down):

@@ -1,12 +1,13 @@
 """The chips that show a class set of several terms: one for each, removable."""
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.flow_layout import FlowLayout
+from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.session.expression import SPECIAL, Expression, term_name
 from calm_gui.session.scene import Scene
 
@@ -24,9 +25,12 @@ class Chip(QWidget):
     -------
     removed
         The cross was clicked, or Delete pressed.
+    menu_wanted : QPoint
+        The context menu, at a global position.
     """
 
     removed = Signal()
+    menu_wanted = Signal(object)
 
     def __init__(self, role: str) -> None:
         super().__init__()
@@ -75,6 +79,10 @@ class Chip(QWidget):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._removable and event.position().x() > self.width() - QFontMetrics(self.font()).height() - 6:
             self.removed.emit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if self._removable:
+            self.menu_wanted.emit(event.globalPos())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self._removable and event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
@@ -146,6 +154,7 @@ class TermRow(QWidget):
         while len(self._shown) < len(labels):
             chip, position = Chip(self._role), len(self._shown)
             chip.removed.connect(lambda at=position: self._remove(at))
+            chip.menu_wanted.connect(lambda place, at=position: self._show_menu(at, place))
             self._shown.append(chip)
             self._flow.addWidget(chip)
         for position, chip in enumerate(self._shown):
@@ -157,3 +166,16 @@ class TermRow(QWidget):
     def _remove(self, position: int) -> None:
         if self._expression is not None and position < len(self._expression.terms):
             self.edited.emit(self._expression.without(position))
+
+    def menu(self, position: int) -> QMenu:
+        """What can be done with a term."""
+        menu = QMenu(self)
+        menu.addAction("Remove", lambda: self._remove(position))
+        if self._expression is not None and self._expression.terms[position].sign != "-":
+            alone = Expression.of(self._expression.terms[position].key)
+            menu.addAction("Keep this alone", lambda: self.edited.emit(alone))
+        return menu
+
+    def _show_menu(self, position: int, place: QPoint) -> None:
+        menu = self.menu(position)
+        show_menu(menu, place)

@@ -47,10 +47,11 @@ class Arranging(Intents):
         panes[index] = panes[index]._replace(**changes)
         self.store.update(panes=tuple(panes))
 
-    def add_pane(self) -> None:
-        """Add a copy of the active pane and make it active."""
+    def add_pane(self, picture: str | None = None) -> None:
+        """Add a copy of the active pane, which may keep a picture of its own, and make it active."""
         if len(self.state.panes) < MAX_PANES:
-            panes = (*self.state.panes, self.state.panes[self.state.active])
+            like = self.state.panes[self.state.active]
+            panes = (*self.state.panes, like._replace(picture=picture) if picture else like)
             self.store.update(panes=panes, active=len(panes) - 1)
 
     def close_pane(self, index: int) -> None:

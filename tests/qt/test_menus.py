@@ -1,0 +1,107 @@
+"""Context menus on pictures, thumbnails, chips, fields and rows, by mouse and by the menu key."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+
+from calm_gui.api import sample_pictures
+from calm_gui.core.readings import READINGS
+from calm_gui.qt.widgets.set_menu import set_menu
+from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.session.expression import Expression
+
+MOUSE, KEYBOARD = QContextMenuEvent.Reason.Mouse, QContextMenuEvent.Reason.Keyboard
+
+
+def texts(menu: QMenu) -> list[str]:
+    return [action.text().replace("&", "") for action in menu.actions() if action.text()]
+
+
+def click(menu: QMenu, text: str) -> None:
+    next(action for action in menu.actions() if action.text().replace("&", "") == text).trigger()
+    menu.deleteLater()
+
+
+def ask(widget: QWidget, at: QPoint, reason: QContextMenuEvent.Reason = MOUSE) -> list[str]:
+    """The texts of the menu that opens, which is closed again."""
+    before = QApplication.activePopupWidget()
+    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu) and menu is not before
+    found = texts(menu)
+    menu.close()
+    return found
+
+
+def test_a_pictures_menu_acts_on_its_pane(window: MainWindow) -> None:
+    shown = []
+    for reason in (MOUSE, KEYBOARD):
+        window.workspace.activate(0)
+        shown.append(ask(window.panes.panes[1].canvas, QPoint(40, 40), reason))
+        assert window.workspace.state.active == 1
+    assert shown[0] == shown[1]
+    assert {"Shows", "Copy pane as picture", "Export figure…", "Rectangle region", "Enlarge the pane"} <= {*shown[0]}
+    menu = window.pane_actions.menu(2)
+    submenu = next(action.menu() for action in menu.actions() if action.text() == "Shows")
+    assert isinstance(submenu, QMenu)
+    click(submenu, READINGS["conditional"].label)
+    assert window.workspace.state.panes[2].shows is READINGS["conditional"]
+
+
+def test_a_region_that_is_taken_can_be_forgotten_in_the_menu(window: MainWindow) -> None:
+    window.workspace.add_region("box", ((10, 10), (90, 90)))
+    editor = window.panes.panes[0].canvas.editor
+    assert editor is not None
+    editor.chosen = window.workspace.state.regions[0]
+    click(window.pane_actions.menu(0), "Forget region 1")
+    assert window.workspace.state.regions == ()
+
+
+def test_a_thumbnails_menu_shows_keeps_copies_and_closes(window: MainWindow, settle: object) -> None:
+    workspace, film = window.workspace, window.panel("pictures").list
+    workspace.open_pictures(sample_pictures()[:3])
+    settle()  # type: ignore[operator]
+    pictures, panes = workspace.state.pictures, workspace.state.panes
+    assert "Close the picture" in ask(film.viewport(), film.visualItemRect(film.item(2)).center())
+    assert "Close the picture" in ask(film.viewport(), QPoint(0, 0), KEYBOARD)
+    assert workspace.state.current == 0, "a right click chooses nothing"
+    click(film.menu(1), "Copy the file's path")
+    assert QGuiApplication.clipboard().text() == pictures[1]
+    click(film.menu(1), "Keep in a pane of its own")
+    assert workspace.state.panes == (*panes, panes[0]._replace(picture=pictures[1]))
+    click(film.menu(2), "Show")
+    assert workspace.state.current == 2
+    click(film.menu(0), "Close the picture")
+    assert workspace.state.pictures == pictures[1:] and workspace.state.picture == pictures[2]
+    click(film.menu(1), "Close the picture")
+    assert workspace.state.picture == pictures[1]
+    click(film.menu(0), "Close the picture")
+    assert workspace.state.picture is None and window.empty.isVisible()
+    assert all(Path(picture).exists() for picture in pictures)
+
+
+def test_rows_of_classes_and_steps_of_the_ladder_have_the_same_menu(window: MainWindow) -> None:
+    classes, ladder = window.panel("classes"), window.panel("ladder").row
+    in_tree = ask(classes.tree.viewport(), QPoint(40, 10))
+    assert in_tree == ask(ladder, ladder.area(1).center()) == ask(ladder, QPoint(0, 0), KEYBOARD)
+    click(set_menu(window, window.workspace, "n02084071"), "B is this")
+    click(set_menu(window, window.workspace, "n02087122"), "Take away from B")
+    assert window.workspace.state.selection.contrast == Expression.of("n02084071").excluding("n02087122")
+
+
+def test_chips_and_fields_have_menus(window: MainWindow) -> None:
+    workspace, field = window.workspace, window.question.target
+    workspace.set_target(Expression.of("n02084071").excluding("n02087122"))
+    of_field = ["Choose another…", "Exchange A and B", "Copy the name", "Keep under a name…", "Empty"]
+    assert ask(field, QPoint(20, 10)) == of_field
+    field.open()
+    terms = field.popup.terms
+    assert ask(terms.chips[0], QPoint(5, 5)) == ["Remove", "Keep this alone"]
+    field.popup.hide()
+    assert texts(terms.menu(1)) == ["Remove"], "nothing is left of what is only taken away"
+    click(terms.menu(0), "Keep this alone")
+    assert workspace.state.selection.target == Expression.of("n02084071")
+    click(field.menu(), "Empty")
+    assert workspace.state.selection.target == Expression()
