@@ -6,6 +6,7 @@ from typing import get_args
 import calm_gui
 from calm_gui.cli.answer_options import add_answer_options
 from calm_gui.core.readings import READINGS
+from calm_gui.errors import ReadingError
 from calm_gui.methods import METHODS
 from calm_gui.render.figure_spec import FigureLayout
 from calm_gui.session.formats import FORMATS
@@ -64,7 +65,8 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         metavar="NAME",
         type=_map,
-        help=f"a reading, or a method of others: {', '.join(METHODS)}; may be repeated",
+        help=f"a reading, or a method of others: {', '.join(METHODS)}; may be repeated; settings of a method follow "
+        "it: smoothgrad:samples=50,noise=0.1",
     )
     add("--depth", type=int, default=6, metavar="N", help="depth of the winner map in the hierarchy (default 6)")
     add("--top", type=int, default=5, metavar="N", help="how many of the most probable classes are listed (default 5)")
@@ -110,6 +112,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _reading(name: str) -> str:
     """A reading, as requests write it."""
+    if name in METHODS:
+        raise argparse.ArgumentTypeError(f"{name} is no reading but a method of others; ask for it by --map {name}")
     if name not in READINGS:
         raise argparse.ArgumentTypeError(f"there is no reading {name!r}; there are {', '.join(READINGS)}")
     return name
@@ -118,7 +122,10 @@ def _reading(name: str) -> str:
 def _map(name: str) -> str:
     """A reading or a method, as requests write it."""
     if name in METHODS:
-        return shows_text(METHODS[name])
+        try:
+            return shows_text(METHODS[name])
+        except ReadingError as error:  # of its settings
+            raise argparse.ArgumentTypeError(str(error)) from error
     if name not in READINGS:
         raise argparse.ArgumentTypeError(f"there is no map {name!r}; there are {', '.join((*READINGS, *METHODS))}")
     return name

@@ -134,6 +134,11 @@ class MapKind(ABC):
         return self.short or self.title
 
     @property
+    def details(self) -> dict[str, Any]:
+        """What else descriptions of exports say of the kind."""
+        return {}
+
+    @property
     def slug(self) -> str:
         """The key as it stands in names of files."""
         return self.key

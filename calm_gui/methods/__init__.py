@@ -18,6 +18,7 @@ from calm_gui.methods import smoothgrad  # isort: skip
 from calm_gui.methods import vargrad  # isort: skip
 from calm_gui.methods import grad_cam  # isort: skip
 from calm_gui.methods import occlusion  # isort: skip
+from calm_gui.methods import legrad  # isort: skip
 
 if find_spec("torchcam"):
     for _name in ("layer_cam", "grad_cam_plus_plus", "score_cam", "finer_cam"):
@@ -31,12 +32,20 @@ __all__ = [
     "grad_cam",
     "gradient",
     "integrated_gradients",
+    "legrad",
     "occlusion",
     "smoothgrad",
     "vargrad",
 ]
 
 
-def attribute(method: str, model: Any, picture: Any, target: ClassSet, tick: Tick = lambda number, of: None) -> Map:
-    """The map of a method by its name; see `Method.map`."""
-    return METHODS[method].map(model, picture, target, tick)
+def attribute(
+    method: str,
+    model: Any,
+    picture: Any,
+    target: ClassSet,
+    tick: Tick = lambda number, of: None,
+    contrast: ClassSet | None = None,
+) -> Map:
+    """The map of a method by its name, which settings may follow (``smoothgrad:samples=50``); see `Method.map`."""
+    return METHODS[method].map(model, picture, target, tick, contrast=contrast)

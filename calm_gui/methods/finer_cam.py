@@ -1,4 +1,4 @@
-"""Finer-CAM."""
+"""Finer-CAM: what tells a class from its nearest rivals, or from a contrast."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from calm_gui.methods.class_activation import class_activation
 from calm_gui.methods.method import METHODS, Method
+from calm_gui.methods.parameter import Parameter
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-STRENGTH = 0.6
+STRENGTH = Parameter("strength", 0.6, 0.0, 10.0, "strength {}")
 """How much of the rivals' mean score is taken from the target's."""
 
-RIVALS = 3
+RIVALS = Parameter("rivals", 3, 1, 100_000, "rivals: {}")
 """Classes outside the target whose scores are nearest to its own."""
 
 
@@ -25,7 +26,9 @@ class FinerCam(Method):
 
     key = "finer_cam"
     title = "Finer-CAM"
-    question = "What tells A from its three nearest rivals, to this method, in units that no probability has."
+    source = "Zhang et al. 2025, through torchcam"
+    question = "What tells A from its nearest rivals, to this method, in units that no probability has."
+    parameters = (RIVALS, STRENGTH)
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""
@@ -33,8 +36,35 @@ class FinerCam(Method):
 
         from calm_gui.methods.rivals import Rivals
 
-        rivals = Rivals(score)
-        return class_activation(FinerCAM, rivals, backbone, inputs, gamma=STRENGTH, num_references=RIVALS)
+        strength, rivals = float(self.settings["strength"]), int(self.settings["rivals"])
+        return class_activation(FinerCAM, Rivals(score), backbone, inputs, gamma=strength, num_references=rivals)
+
+    def passes(self, inputs: Tensor, channels: int) -> int:
+        """As `Method.passes`."""
+        return 1
+
+
+class FinerCamOfContrast(Method):
+    """Finer-CAM (Zhang et al. 2025) with the contrast as its one comparison, through torchcam.
+
+    What is explained is log p(A|x) less 0.6 times log p(B|x).
+    """
+
+    key = "finer_cam_contrast"
+    title = "Finer-CAM against B"
+    source = "Zhang et al. 2025, through torchcam"
+    question = "What tells A from B, to this method, in units that no probability has."
+    takes_contrast = True
+    parameters = (STRENGTH,)
+
+    def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
+        """As `Method.attribute`."""
+        from torchcam.methods import FinerCAM
+
+        from calm_gui.methods.rivals import Against
+
+        strength = float(self.settings["strength"])
+        return class_activation(FinerCAM, Against(score), backbone, inputs, gamma=strength, num_references=1)
 
     def passes(self, inputs: Tensor, channels: int) -> int:
         """As `Method.passes`."""
@@ -42,3 +72,4 @@ class FinerCam(Method):
 
 
 METHODS.register(FinerCam())
+METHODS.register(FinerCamOfContrast())

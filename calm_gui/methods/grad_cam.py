@@ -16,6 +16,7 @@ class GradCam(Method):
 
     key = "grad_cam"
     title = "Grad-CAM"
+    source = "Selvaraju et al. 2017, through captum"
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""

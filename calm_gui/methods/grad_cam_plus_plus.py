@@ -16,6 +16,7 @@ class GradCamPlusPlus(Method):
 
     key = "grad_cam_plus_plus"
     title = "Grad-CAM++"
+    source = "Chattopadhyay et al. 2018, through torchcam"
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""

@@ -15,6 +15,7 @@ class Gradient(Method):
 
     key = "gradient"
     title = "Gradient"
+    source = "Simonyan et al. 2013, through captum"
     blurred = True
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:

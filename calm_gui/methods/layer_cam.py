@@ -16,6 +16,7 @@ class LayerCam(Method):
 
     key = "layer_cam"
     title = "LayerCAM"
+    source = "Jiang et al. 2021, through torchcam"
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""

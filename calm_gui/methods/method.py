@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.classes import ClassSet
@@ -12,6 +14,7 @@ from calm_gui.core.readings.cam import CAM, UNITS
 from calm_gui.core.registry import Registry
 from calm_gui.errors import NumericalError, ReadingError
 from calm_gui.late import np
+from calm_gui.methods.parameter import Number, Parameter, said_settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from calm_gui.core.explanation import AnyExplanation
 
-__all__ = ["BLUR", "METHODS", "Method", "Tick"]
+__all__ = ["BLUR", "METHODS", "Method", "Methods", "Tick"]
 
 Tick = Callable[[int, int], None]
 """Called at every forward pass with its number and how many there will be (0 if unknown); may raise to stop."""
@@ -39,6 +42,12 @@ class Method(MapKind):
     blurred : bool
         Whether its maps are blurred, as those of input gradients are in the paper's section 5.1 (following the WSOL
         benchmark).
+    source : str
+        Whose it is, when it was published, and which library computes it.
+    parameters : tuple of Parameter
+        Numbers that a user may choose: ``METHODS["smoothgrad:samples=50"]``.
+    settings : mapping
+        The parameters' values, by their keys.
     """
 
     family = "method"
@@ -48,6 +57,51 @@ class Method(MapKind):
     unit = UNITS["min-max"]
     quantity = CAM.quantity  # both lie between their own extremes
     blurred: bool = False
+    source: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    _chosen: Mapping[str, Number] = {}
+    _plain: Method | None = None
+
+    @property
+    def settings(self) -> dict[str, Number]:
+        """Values of all parameters."""
+        return {one.key: self._chosen.get(one.key, one.default) for one in self.parameters}
+
+    @property
+    def plain(self) -> Method:
+        """The method with the defaults of all parameters."""
+        return self._plain or self
+
+    def having(self, settings: Mapping[str, str | Number]) -> Method:
+        """The same method with other values of parameters; those left out have their defaults.
+
+        Its key and its title say what differs from the defaults: ``smoothgrad:samples=50``, *SmoothGrad, 50 samples*.
+
+        Raises
+        ------
+        ReadingError
+            If there is no such parameter, or it can't have the value.
+        """
+        plain = self.plain
+        known = {one.key: one for one in self.parameters}
+        for key in settings:
+            if key not in known:
+                there = ", ".join(f"{one.key} ({one.default:g})" for one in self.parameters)
+                has = f"it has {there}" if there else "it has none; leave it out"
+                raise ReadingError(f"{plain.title} has no parameter {key!r}; {has}")
+        values = {key: known[key].checked(value, plain.title) for key, value in settings.items()}
+        other = {key: values[key] for key, one in known.items() if key in values and values[key] != one.default}
+        if not other:
+            return plain
+        made = copy.copy(plain)
+        made._chosen, made._plain = other, plain
+        made.key = f"{plain.key}:{','.join(f'{key}={value!r}' for key, value in other.items())}"
+        made.title = ", ".join([plain.title, *(known[key].words.format(f"{value:g}") for key, value in other.items())])
+        return made
+
+    def refusal(self, network: nn.Module) -> str:
+        """Why a network has no such map, in a sentence; empty if it has."""
+        return ""
 
     @abstractmethod
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
@@ -67,7 +121,7 @@ class Method(MapKind):
         """
 
     def passes(self, inputs: Tensor, channels: int) -> int:
-        """How many forward passes `attribute` makes for inputs (1,3,h,w) and features of so many channels.
+        """How many forward passes `attribute` makes for inputs (1,3,h,w) and features of so many channels (0: unknown).
 
         0, the default, says that it isn't known; then progress has no end.
         """
@@ -80,6 +134,7 @@ class Method(MapKind):
         target: ClassSet,
         tick: Tick = lambda number, of: None,
         explanation: AnyExplanation | None = None,
+        contrast: ClassSet | None = None,
     ) -> Map:
         """The map for a class set.
 
@@ -93,6 +148,8 @@ class Method(MapKind):
             As `Tick`; an exception it raises ends the computation.
         explanation : Explanation or CamExplanation, optional
             The picture's, if it is at hand.
+        contrast : ClassSet, optional
+            B, for a method that takes one.
 
         Returns
         -------
@@ -102,7 +159,7 @@ class Method(MapKind):
         Raises
         ------
         ReadingError
-            If the set is empty.
+            If a set that it takes is empty, or the network is none for this method.
         NumericalError
             If the result isn't finite.
         """
@@ -113,11 +170,18 @@ class Method(MapKind):
 
         if not target:
             raise ReadingError("a method needs a target that holds at least one class")
+        if self.takes_contrast and not contrast:
+            raise ReadingError(f"{self.title} needs a contrast B that holds at least one class")
+        if refusal := self.refusal(model.network):
+            raise ReadingError(refusal)
         picture = as_picture(picture)
         explanation = explanation or model.explain(picture)
         inputs, _ = model.prepare(picture)
-        total = self.passes(inputs, model.network.backbone.channels)
-        score = Score(model.network, model.info.saliency_activation, target, lambda number: tick(number, total))
+        total = self.passes(inputs, getattr(model.network.backbone, "channels", 0))
+        against = contrast if self.takes_contrast else None
+        score = Score(
+            model.network, model.info.saliency_activation, target, lambda number: tick(number, total), against
+        )
         with torch.enable_grad():
             inputs = inputs.to(model.device).requires_grad_(True)
             values = self.attribute(score, model.network.backbone, inputs).detach().float().cpu().numpy()
@@ -127,12 +191,17 @@ class Method(MapKind):
             from scipy.ndimage import gaussian_filter
 
             values = gaussian_filter(values, BLUR)
-        return Map(_between_extremes(values), self, explanation, target=target)
+        return Map(_between_extremes(values), self, explanation, target=target, contrast=against)
 
     @property
     def slug(self) -> str:
         """With hyphens, as in the names that people use."""
-        return self.key.replace("_", "-")
+        return re.sub(r"[_:=,]+", "-", self.key)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Whose method it is, and the values of its parameters, as exports say it."""
+        return {"source": self.source, "parameters": self.settings}
 
     def ends_in(self, unit: str) -> tuple[float, float]:
         """0 and 1."""
@@ -140,8 +209,12 @@ class Method(MapKind):
 
     def sentence(self, telling: Telling) -> str:
         """What the map is, and what it isn't."""
+        settings = self.settings
+        details = [self.source, *(one.words.format(f"{settings[one.key]:g}") for one in self.parameters)]
+        bracket = f" ({'; '.join(filter(None, details))})" if any(details) else ""
+        against = f" as opposed to {telling.contrast}" if self.takes_contrast else ""
         return (
-            f"{self.title} for {telling.target}, between its own extremes in this picture; "
+            f"{self.plain.title}{bracket} for {telling.target}{against}, between its own extremes in this picture; "
             "the values are no probabilities and their sum means nothing."
         )
 
@@ -153,5 +226,30 @@ def _between_extremes(values: NDArray[np.floating]) -> NDArray[np.float32]:
     return scaled.astype(np.float32)
 
 
-METHODS: Registry[Method] = Registry("method", ReadingError, missing_words, group="calm_gui.methods")
+class Methods(Registry[Method]):
+    """The methods by key; settings of their parameters may follow: ``smoothgrad:samples=50,noise=0.1``."""
+
+    def __init__(self) -> None:
+        super().__init__("method", ReadingError, missing_words, group="calm_gui.methods")
+        self._with_settings: dict[str, Method] = {}
+
+    def __getitem__(self, key: str) -> Method:
+        name, colon, said = key.partition(":")
+        method = super().__getitem__(name)
+        return self.having(method, said_settings(said, method.title)) if colon else method
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key.partition(":")[0] if isinstance(key, str) else key)
+
+    def having(self, method: Method, settings: Mapping[str, str | Number]) -> Method:
+        """A method with settings; always the same object for the same ones, so that panes and caches know it again."""
+        made = method.having(settings)
+        return made if made is made.plain else self._with_settings.setdefault(made.key, made)
+
+    def described(self, key: str, settings: Mapping[str, Number]) -> Method:
+        """The method that an export's description names by its key and all of its parameters."""
+        return self.having(self[key.partition(":")[0]], settings) if settings else self[key]
+
+
+METHODS = Methods()
 """All methods of others, in the order of menus."""

@@ -24,20 +24,30 @@ class Score(nn.Module):
         A.
     tick : callable
         Gets the number of each pass, from 1 on.
+    contrast : ClassSet, optional
+        B.
 
     Attributes
     ----------
     target : Tensor
         Indices of A.
+    contrast : Tensor or None
+        Indices of B.
     """
 
     def __init__(
-        self, network: HeadNetwork, activation: Activation | None, target: ClassSet, tick: Callable[[int], None]
+        self,
+        network: HeadNetwork,
+        activation: Activation | None,
+        target: ClassSet,
+        tick: Callable[[int], None],
+        contrast: ClassSet | None = None,
     ) -> None:
         super().__init__()
         self.network = network
         self._activation = activation
         self.target = torch.from_numpy(target.indices.copy())
+        self.contrast = None if contrast is None else torch.from_numpy(contrast.indices.copy())
         self._tick = tick
         self._passes = 0
 
@@ -49,7 +59,10 @@ class Score(nn.Module):
         """log p(y|x) of every class, (B,C)."""
         self._passes += 1
         self._tick(self._passes)
-        f, a = self.network(inputs)
+        return self.log_probabilities_of(*self.network(inputs))
+
+    def log_probabilities_of(self, f: Tensor, a: Tensor | None) -> Tensor:
+        """The same of raw outputs."""
         return log_class_probabilities(f, a, self._activation)
 
     def of(self, log_p: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ class ScoreCam(Method):
 
     key = "score_cam"
     title = "Score-CAM"
+    source = "Wang et al. 2020, through torchcam"
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""
@@ -29,7 +30,7 @@ class ScoreCam(Method):
 
     def passes(self, inputs: Tensor, channels: int) -> int:
         """As `Method.passes`."""
-        return 2 + ceil(channels / BATCH)  # twice the picture without a mask
+        return channels and 2 + ceil(channels / BATCH)  # twice the picture without a mask
 
 
 METHODS.register(ScoreCam())

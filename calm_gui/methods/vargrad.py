@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from calm_gui.methods.method import METHODS, Method
-from calm_gui.methods.noise import BATCH, SAMPLES, noisy_gradients
+from calm_gui.methods.noise import BATCH, NOISE, SAMPLES, noisy_gradients
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -16,15 +17,17 @@ class VarGrad(Method):
 
     key = "vargrad"
     title = "VarGrad"
+    source = "Adebayo et al. 2018, through captum"
+    parameters = (SAMPLES, NOISE)
     blurred = True
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
         """As `Method.attribute`."""
-        return noisy_gradients("vargrad", score, inputs)
+        return noisy_gradients("vargrad", score, inputs, **self.settings)
 
     def passes(self, inputs: Tensor, channels: int) -> int:
         """As `Method.passes`."""
-        return SAMPLES // BATCH
+        return ceil(self.settings["samples"] / BATCH)
 
 
 METHODS.register(VarGrad())

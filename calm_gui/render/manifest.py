@@ -134,8 +134,8 @@ def _map_to_json(shown: Map | WinnerMap, scale: Scale | None) -> dict[str, Any]:
     }
 
 
-def _kind_to_json(shown: Map | WinnerMap) -> dict[str, str]:
-    return {shown.kind.family: shown.kind.key, "question": shown.kind.question}
+def _kind_to_json(shown: Map | WinnerMap) -> dict[str, Any]:
+    return {shown.kind.family: shown.kind.key, "question": shown.kind.question, **shown.kind.details}
 
 
 def _class_to_json(index: int, classes: ClassTable) -> dict[str, Any]:

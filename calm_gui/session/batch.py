@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import calm_gui
+from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
-from calm_gui.core.maps import AnyMap, WinnerMap
+from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.errors import CalmError, DataError, ExportError, PictureError, why_unexpected
+from calm_gui.methods import Method
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.batch_journal import BatchJournal
@@ -262,7 +264,11 @@ class _Maker:
 
     def _made(self, path: str, name: str, found: AnyExplanation) -> PictureResult:
         request, boxes = self.plan.request, self.truth.boxes_of(path)
-        maps = list(request.maps(found, lambda method, target: method.map(self.model, path, target, explanation=found)))
+
+        def method_map(method: Method, target: ClassSet, contrast: ClassSet | None) -> Map:
+            return method.map(self.model, path, target, explanation=found, contrast=contrast)
+
+        maps = list(request.maps(found, method_map))
         outside = boxes_outside(boxes, found.geometry.picture)
         boxes = tuple(box for box in boxes if box not in outside)
         origin = {

@@ -98,10 +98,10 @@ class MethodJobs:
     def _keep(self, request: MethodRequest, found: "Map | CalmError") -> None:
         explanation = self._cache.get((request.picture, request.checkpoint))
         if explanation is not None:
-            self._cache.maps(explanation)[request.method, request.target] = found
+            self._cache.maps(explanation)[request.method, request.target, request.contrast] = found
 
     def _submit(self, request: MethodRequest) -> None:
-        picture, checkpoint, method, target = request
+        picture, checkpoint, method, target, contrast = request
         explanation = self._cache.get((picture, checkpoint))
 
         def work(job: Job) -> Map:
@@ -110,7 +110,7 @@ class MethodJobs:
                 job.progress("", number, of)
 
             model = self._model_for(checkpoint, job.progress)
-            return method.map(model, picture, target, tick, explanation)
+            return method.map(model, picture, target, tick, explanation, contrast)
 
         def told(words: str, number: int = 0, of: int = 0) -> None:
             self.passes = Passes(method.title, number, of) if number else None
@@ -119,7 +119,7 @@ class MethodJobs:
         def done(result: "Map | Exception") -> None:
             found = result if isinstance(result, Map) else CalmError(error_sentence(result))
             if explanation is not None:
-                self._cache.maps(explanation)[method, target] = found
+                self._cache.maps(explanation)[method, target, contrast] = found
             self.asked.discard(request)
             self.passes = None
             self._front.changed()

@@ -141,7 +141,8 @@ class _Maker:
             if target is None:
                 raise ReadingError(f"the manifest doesn't say what {entry['method']} is of")
             model, picture = self._model(origin["checkpoint"]), self._picture(origin["picture"])
-            return METHODS[str(entry["method"])].map(model, picture, target, explanation=explanation)
+            method = METHODS.described(str(entry["method"]), entry.get("parameters", {}))
+            return method.map(model, picture, target, explanation=explanation, contrast=contrast)
         reading = READINGS[str(entry["reading"])]
         if reading.takes_target and target is None:
             raise ReadingError(f"the manifest doesn't say what the {reading.title.lower()} is of")

@@ -15,8 +15,8 @@ from calm_gui.session.pane import Picture, shows_from_text
 
 __all__ = ["Request", "check_sets", "parse_set"]
 
-MakeMethodMap = Callable[[Method, ClassSet], Map]
-"""Computes a method's map of a class set, which takes the network."""
+MakeMethodMap = Callable[[Method, ClassSet, ClassSet | None], Map]
+"""Computes a method's map of a target and a contrast, which takes the network."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Request:
                 if not isinstance(shows, Method):
                     yield shows.map(explanation, explanation.asked(shows, chosen, contrast, depth=depth))
                 elif make_method_map:
-                    yield make_method_map(shows, chosen)
+                    yield make_method_map(shows, chosen, contrast)
                 else:
                     raise ReadingError(f"{shows.title} needs the network, not an explanation alone")
 

@@ -49,6 +49,7 @@ class MethodRequest(NamedTuple):
     checkpoint: str
     method: Method
     target: ClassSet
+    contrast: ClassSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,14 +273,15 @@ class Scene:
                     raise ReadingError("no contrast B is chosen; right-click a class or group on the left")
                 raise ReadingError("no target is chosen; click a class or group on the left")
             about = f" — {name}"
-        if isinstance(shows, Method):
-            return self._method_map(explanation, shows, target), about
         if shows.takes_contrast:
             contrast = self._set(self.state.selection.contrast, explanation)
             if not contrast:
-                raise ReadingError("the counterfactual needs a contrast B: right-click a class or group on the left")
+                what = shows.title if isinstance(shows, Method) else f"the {shows.title.lower()}"
+                raise ReadingError(f"{what} needs a contrast B: right-click a class or group on the left")
             against = self._name_in(self.state.selection.contrast, explanation)
             about = f" — {_bracketed(name)} − {_bracketed(against)}"
+        if isinstance(shows, Method):
+            return self._method_map(explanation, shows, target, contrast), about
         if shows.takes_depth:
             depth = self.winner_depth(explanation)
             about = f"{about} at depth {depth}"
@@ -296,7 +298,7 @@ class Scene:
                 return depth
         return most
 
-    def _method_map(self, explanation: AnyExplanation, method: Method, target: ClassSet) -> AnyMap:
+    def _method_map(self, explanation: AnyExplanation, method: Method, target: ClassSet, contrast: ClassSet) -> AnyMap:
         """A method's map, if it was computed.
 
         Raises
@@ -304,7 +306,7 @@ class Scene:
         CalmError
             That the map is on its way, or why there is none.
         """
-        found = self._cache.maps(explanation).get((method, target))
+        found = self._cache.maps(explanation).get((method, target, contrast))
         if found is None:
             raise ReadingError(f"computing {method.title} …")
         if isinstance(found, CalmError):
@@ -320,8 +322,10 @@ class Scene:
             shows = shown_by(explanation, pane.shows)
             if isinstance(shows, Method) and picture and explanation is not None:
                 target = self._about(pane, explanation)[0]
-                if target and (shows, target) not in self._cache.maps(explanation):
-                    found.append(MethodRequest(picture, checkpoint, shows, target))
+                contrast = self._set(self.state.selection.contrast, explanation) if shows.takes_contrast else ClassSet()
+                asked = bool(target) and (bool(contrast) or not shows.takes_contrast)
+                if asked and (shows, target, contrast) not in self._cache.maps(explanation):
+                    found.append(MethodRequest(picture, checkpoint, shows, target, contrast))
         return list(dict.fromkeys(found))
 
     def _about(self, pane: Pane, explanation: AnyExplanation) -> tuple[ClassSet, str]:

@@ -7,6 +7,7 @@ from synthetic import SAMPLE
 from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.core.classes import ClassSet
+from calm_gui.errors import ReadingError
 from calm_gui.methods import METHODS, attribute
 from calm_gui.methods.rivals import Rivals
 from calm_gui.methods.score import Score
@@ -71,6 +72,36 @@ def test_finer_cam_by_its_definition(model):
         np.testing.assert_allclose(shown.values, between_extremes(expected), atol=1e-4)
         peaks.append(shown.values.max())
     assert max(peaks) == 1  # ReLU leaves nothing of some
+
+
+@with_torchcam
+def test_finer_cam_against_a_contrast_by_its_definition(model):
+    contrast = ClassSet([0, 4])
+
+    def difference(log_p: torch.Tensor) -> torch.Tensor:
+        return of_target(log_p) - 0.25 * torch.logsumexp(log_p[0, [0, 4]], 0)
+
+    features, gradient = features_and_gradient(model, difference)
+    expected = (gradient.mean((1, 2))[:, None, None] * features).sum(0).relu()
+    shown = attribute("finer_cam_contrast:strength=0.25", model, SAMPLE, TARGET, contrast=contrast)
+    assert expected.max() > 0
+    np.testing.assert_allclose(shown.values, between_extremes(expected), atol=1e-4)
+    assert (shown.target, shown.contrast) == (TARGET, contrast)
+    with pytest.raises(ReadingError, match="needs a contrast B"):
+        attribute("finer_cam_contrast", model, SAMPLE, TARGET)
+
+
+@with_torchcam
+def test_finer_cam_takes_as_many_rivals_as_are_asked_for(model):
+    def against_one(log_p: torch.Tensor) -> torch.Tensor:
+        others = log_p[0, [0, 3, 4, 5]]
+        return of_target(log_p) - others[(others - of_target(log_p)).abs().argsort()[0]]
+
+    features, gradient = features_and_gradient(model, against_one)
+    expected = (gradient.mean((1, 2))[:, None, None] * features).sum(0).relu()
+    shown = attribute("finer_cam:rivals=1,strength=1", model, SAMPLE, TARGET)
+    assert shown.kind.title == "Finer-CAM, rivals: 1, strength 1"
+    np.testing.assert_allclose(shown.values, between_extremes(expected), atol=1e-4)
 
 
 @with_torchcam

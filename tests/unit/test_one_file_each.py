@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from synthetic import CLASSES, HIERARCHY, SAMPLE, calm_explanation, cam_explanation
-from tiny_checkpoint import write_tiny_checkpoint
+from tiny_checkpoint import backbone_for, write_tiny_checkpoint
 
 import calm_gui
 from calm_gui.cli import main
@@ -135,8 +135,11 @@ def test_methods_through_the_commands(key, kind, checkpoints, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", BUILT_IN_METHODS)
-def test_every_method_through_the_commands(key, checkpoints, tmp_path):
-    walk_through_the_commands(key, checkpoints[Joint], tmp_path, "--map")
+def test_every_method_through_the_commands(key, tmp_path):
+    checkpoint = write_tiny_checkpoint(tmp_path / "calm.safetensors", backbone=backbone_for(key))
+    described = walk_through_the_commands(key, str(checkpoint), tmp_path, "--map")
+    assert described["method"] == key and "no probability" in described["question"]
+    assert bool(described["contrast"]) == METHODS[key].takes_contrast
 
 
 @pytest.mark.parametrize("key", [key for key in BUILT_IN_READINGS if key != "winner"])

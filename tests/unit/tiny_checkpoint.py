@@ -11,12 +11,14 @@ from synthetic import CLASSES, HIERARCHY
 from calm_gui.model.checkpoint import CheckpointInfo, InputSpec, build_network, save_checkpoint
 
 
-def write_tiny_checkpoint(path: Path, method: str = "calm-em", size: int = 96, seed: int = 0) -> Path:
-    """A MobileNetV2 of a third of the width at output stride 16 with the six classes of `synthetic`."""
+def write_tiny_checkpoint(
+    path: Path, method: str = "calm-em", size: int = 96, seed: int = 0, backbone: str = "timm:mobilenetv2_035"
+) -> Path:
+    """By default a MobileNetV2 of a third of the width; at output stride 16 with the six classes of `synthetic`."""
     torch.manual_seed(seed)
     info = CheckpointInfo(
         method=method,  # type: ignore[arg-type]
-        backbone="timm:mobilenetv2_035",
+        backbone=backbone,
         output_stride=16,
         classes=CLASSES,
         saliency_activation=None if method == "cam" else "softplus",
@@ -30,6 +32,11 @@ def write_tiny_checkpoint(path: Path, method: str = "calm-em", size: int = 96, s
         network.head.class_branch.weight *= 40  # so that classes differ from cell to cell
     save_checkpoint(path, network, info)
     return path
+
+
+def backbone_for(method: str) -> str:
+    """A small network that a method of others works on."""
+    return "timm:test_vit" if method == "legrad" else "timm:mobilenetv2_035"
 
 
 def write_tiny_set(

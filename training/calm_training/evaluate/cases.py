@@ -20,7 +20,7 @@ from calm_gui.model.picture import load_picture, picture_from_array
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.datasets.masks import MaskedPicture
-from calm_training.evaluate.maps import MeasuredMap, check_squash, min_max, native_maps, reading_map
+from calm_training.evaluate.maps import MeasuredMap, check_squash, method_map, min_max, native_maps, reading_map
 from calm_training.evaluate.sweep import Outputs
 from calm_training.metrics.max_box_acc import Mode, scale_boxes
 from calm_training.metrics.measure import Case, Need
@@ -110,7 +110,7 @@ class Cases:
     def _remap(self, one: MeasuredMap, classes: Sequence[int], picture: NDArray[np.float32]) -> NDArray[np.float32]:
         if isinstance(one.kind, Method):
             pixels = np.round(np.clip(picture.transpose(1, 2, 0), 0, 1) * 255).astype(np.uint8)
-            return one.kind.map(self.model, picture_from_array(pixels), one.about(self.model, classes)).values
+            return method_map(one, one.kind, self.model, picture_from_array(pixels), classes)
         inputs = torch.from_numpy(normalised(picture[None], self.model.info.input))
         f, a = self.model.raw(inputs)
         outputs = Outputs(inputs, f, a, self.model.info.saliency_activation, {})
@@ -123,7 +123,7 @@ class Cases:
             self._rebuilt[share] = with_random_layers(self.model, share)
         model = self._rebuilt[share]
         if isinstance(one.kind, Method):
-            return one.kind.map(model, picture.path, one.about(model, picture.classes)).values
+            return method_map(one, one.kind, model, picture.path, picture.classes)
         f, a = model.raw(inputs)
         outputs = Outputs(inputs, f, a, model.info.saliency_activation, {})
         return np.asarray(reading_map(one, model, outputs, picture.classes).cpu().numpy(), np.float32)

@@ -7,6 +7,7 @@ here they are only asked, about each picture's true class.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,6 +32,7 @@ __all__ = [
     "map_names",
     "map_of",
     "maps_of",
+    "method_map",
     "method_maps",
     "min_max",
     "native_maps",
@@ -67,7 +69,9 @@ class MeasuredMap:
 
     def fits(self, model: LoadedModel) -> bool:
         """Whether the checkpoint has it."""
-        return isinstance(self.kind, Method) or self.kind.needs is evidence_kind(model)
+        if isinstance(self.kind, Method):
+            return not self.kind.refusal(model.network)
+        return self.kind.needs is evidence_kind(model)
 
     @property
     def is_probability(self) -> bool:
@@ -108,7 +112,7 @@ def map_of(name: str) -> MeasuredMap:
     """
     if name == SUPERSET:
         return MeasuredMap(name, ATTRIBUTION, of_superset=True)
-    key = name.removesuffix(OF_SUPERSET)
+    key = name.replace(OF_SUPERSET, "", 1)  # settings of a method may follow it
     kind: Reading | Method | None = _readings().get(key) or METHODS.get(key)
     if kind is None or (key != name and not kind.takes_target):
         raise DataError(f"there is no map {name!r}; there are {', '.join(map_names())}")
@@ -147,11 +151,15 @@ def reading_map(measured: MeasuredMap, model: LoadedModel, outputs: Outputs, cla
     evidence, target = outputs.evidence, measured.about(model, classes)
     contrast = None
     if measured.kind.takes_contrast:
-        p = evidence.class_probabilities.clone()
-        p[target.indices.copy()] = -1
-        contrast = ClassSet([int(p.argmax())])
+        contrast = _rival(evidence.class_probabilities.clone(), target)
     values = measured.kind.values(evidence, Asked(target, contrast, normalisation="none"))
     return torch.as_tensor(values).float()
+
+
+def _rival(p: Tensor, target: ClassSet) -> ClassSet:
+    """The likeliest class outside a target, by p(y|x), which is changed."""
+    p[target.indices.copy()] = -1
+    return ClassSet([int(p.argmax())])
 
 
 def method_maps(
@@ -162,10 +170,24 @@ def method_maps(
     if not wanted:
         return {}
     explanation = model.explain(path)
-    return {
-        one.name: method.map(model, path, one.about(model, classes), explanation=explanation).values
-        for one, method in wanted
-    }
+    return {one.name: method_map(one, method, model, path, classes, explanation) for one, method in wanted}
+
+
+def method_map(
+    measured: MeasuredMap,
+    method: Method,
+    model: LoadedModel,
+    picture: Any,
+    classes: Sequence[int],
+    explanation: Any = None,
+) -> NDArray[np.float32]:
+    """A method's map on its own grid; the contrast, where it takes one, is the likeliest class outside the target."""
+    explanation = explanation or model.explain(picture)
+    target, contrast = measured.about(model, classes), None
+    if method.takes_contrast:
+        contrast = _rival(torch.from_numpy(explanation.class_probabilities.copy()), target)
+    found: NDArray[np.float32] = method.map(model, picture, target, explanation=explanation, contrast=contrast).values
+    return found
 
 
 def native_maps(

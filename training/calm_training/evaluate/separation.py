@@ -18,7 +18,7 @@ from calm_gui.model.picture import Picture, load_picture, picture_from_array
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
 from calm_training.evaluate.intervals import mean_estimate
-from calm_training.evaluate.maps import MeasuredMap, maps_of, native_maps
+from calm_training.evaluate.maps import MeasuredMap, maps_of, method_map, native_maps
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions
@@ -135,9 +135,7 @@ def _maps(
     result = []
     for label in labels:
         more = {
-            one.name: one.kind.map(model, picture, one.about(model, [label])).values
-            for one in maps
-            if isinstance(one.kind, Method)
+            one.name: method_map(one, one.kind, model, picture, [label]) for one in maps if isinstance(one.kind, Method)
         }
         outputs = Outputs(inputs, f, a, model.info.saliency_activation, more)
         native: dict[str, torch.Tensor] = native_maps(model, outputs, [label], maps)
