@@ -23,6 +23,7 @@ from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
 from calm_gui.render.naming import map_title
+from calm_training.cli import main as train_command
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.distributed import Processes
 from calm_training.loop import RunInterruptedError, train
@@ -187,6 +188,55 @@ def test_killed_ten_times_and_resumed_ends_with_the_same_weights(pictures, tmp_p
         process.wait()
     subprocess.run([sys.executable, *command(pictures, out, "--resume")], check=True, env=ONE_THREAD)
     assert_same(tmp_path / "whole/last.safetensors", out / "last.safetensors")
+
+
+KILLED = """
+import os, signal, sys
+from calm_training.cli import main
+from calm_training.trainer import Task
+
+calls, forward = [], Task.forward
+
+def dying(*arguments):
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return forward(*arguments)
+
+Task.forward = dying
+sys.exit(main(sys.argv[1:]))
+"""
+"""A command that nothing lets go on within its third step."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "folder+calm-em",
+        "folder+calm-ml",
+        "folder+has",
+        "folder+cutmix",
+        "folder+adl",
+        "folder+acol",
+        "folder+spg",
+        "folder+inca-reading",
+        "folder+calm-em+has+cutmix+adl",
+    ],
+)
+def test_each_method_killed_within_a_step_ends_with_the_same_weights(pictures, tmp_path, recipe):
+    """Six steps: killed in the third, and in the fifth once it went on; the rest is done by the third command."""
+    out, own = tmp_path / "parts", ("--recipe", recipe)
+    if recipe == "folder+calm-em":  # the E-step's source has to survive too
+        own += ("--set", "methods.calm-em.e_step=ema", "--set", "methods.calm-em.ema_decay=0.9")
+    assert train_command(command(pictures, tmp_path / "whole", *own)[2:]) == 0
+    left = []
+    for _ in range(3):
+        arguments = [sys.executable, "-c", KILLED, *command(pictures, out, *own, "--resume")[2:]]
+        left.append(subprocess.run(arguments, env=ONE_THREAD, stderr=subprocess.DEVNULL).returncode)
+    assert left == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    assert_same(tmp_path / "whole/last.safetensors", out / "last.safetensors")
+    assert (tmp_path / "whole/log.csv").read_text() == (out / "log.csv").read_text()
 
 
 @pytest.mark.slow
