@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-__all__ = ["AcolHead", "between_extremes", "erased", "fused_scores", "map_of"]
+from calm_gui.model.choices import ACOL_WIDTH
 
-_WIDTH = 1024
+__all__ = ["AcolHead", "between_extremes", "erased", "fused_scores", "map_of"]
 
 
 class AcolHead(nn.Module):
@@ -18,6 +18,8 @@ class AcolHead(nn.Module):
     classes : int
     threshold : float
         Places where the first branch's map, between its extremes, is at least this are hidden from the second.
+    width : int
+        Channels of both convolutions.
 
     Attributes
     ----------
@@ -28,9 +30,9 @@ class AcolHead(nn.Module):
 
     threshold: Tensor
 
-    def __init__(self, channels: int, classes: int, threshold: float = 0.7) -> None:
+    def __init__(self, channels: int, classes: int, threshold: float = 0.7, width: int = ACOL_WIDTH) -> None:
         super().__init__()
-        self.branch_a, self.branch_b = _branch(channels, classes), _branch(channels, classes)
+        self.branch_a, self.branch_b = (_branch(channels, width, classes) for _ in range(2))
         self.register_buffer("threshold", torch.tensor(threshold))
 
     def both(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -92,11 +94,11 @@ def fused_scores(scores_a: Tensor, scores_b: Tensor) -> Tensor:
     return logits + torch.where(span > 0, span, 1.0) * (fused - fused.mean((2, 3), keepdim=True))
 
 
-def _branch(channels: int, classes: int) -> nn.Sequential:
+def _branch(channels: int, width: int, classes: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Conv2d(channels, _WIDTH, 3, padding=1),
+        nn.Conv2d(channels, width, 3, padding=1),
         nn.ReLU(inplace=True),
-        nn.Conv2d(_WIDTH, _WIDTH, 3, padding=1),
+        nn.Conv2d(width, width, 3, padding=1),
         nn.ReLU(inplace=True),
-        nn.Conv2d(_WIDTH, classes, 1),
+        nn.Conv2d(width, classes, 1),
     )

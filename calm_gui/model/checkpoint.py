@@ -42,7 +42,7 @@ def build_network(info: CheckpointInfo) -> HeadNetwork | Classifier:
     backbone = build_backbone(info.backbone, info.output_stride, info.dilated)
     n = len(info.classes)
     if info.method == "acol":
-        return HeadNetwork(backbone, AcolHead(backbone.channels, n))
+        return HeadNetwork(backbone, AcolHead(backbone.channels, n, **info.head))
     if info.saliency_activation is None:
         return HeadNetwork(backbone, CamHead(backbone.channels, n))
     return HeadNetwork(backbone, CalmHead(backbone.channels, n, info.saliency_activation, **info.head))

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-__all__ = ["CAM_METHODS", "Activation", "AnsweredMethod", "Context", "Interpolation", "Method", "Outputs"]
+__all__ = ["ACOL_WIDTH", "CAM_METHODS", "Activation", "AnsweredMethod", "Context", "Interpolation", "Method", "Outputs"]
 
 Activation = Literal["relu", "softplus"]
 Context = Literal["none", "mean", "saliency"]
@@ -18,3 +18,6 @@ Method = Literal["calm-em", "calm-ml", "cam", "acol", "classifier"]
 
 CAM_METHODS: tuple[Method, ...] = ("cam", "acol")
 """Methods without a saliency branch, whose maps are class scores."""
+
+ACOL_WIDTH = 1024
+"""Channels of the convolutions in ACoL's branches, in its paper."""

@@ -12,7 +12,7 @@ from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.core.geometry import Resize
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import CheckpointError, HierarchyError, why_unreadable
-from calm_gui.model.choices import CAM_METHODS, Activation, Context, Interpolation, Method
+from calm_gui.model.choices import ACOL_WIDTH, CAM_METHODS, Activation, Context, Interpolation, Method
 
 __all__ = [
     "FORMAT",
@@ -111,6 +111,8 @@ class CheckpointInfo:
     context : {"none", "mean", "saliency"}
         What the class branch sees beside a place, as `CalmHead` takes it; so are the next two.
     saliency_power, temperature : float
+    width : int
+        Of ACoL's branches, as `AcolHead` takes it.
     """
 
     method: Method
@@ -128,10 +130,11 @@ class CheckpointInfo:
     context: Context = "none"
     saliency_power: float = 1.0
     temperature: float = 1.0
+    width: int = ACOL_WIDTH
 
     @property
     def head(self) -> dict[str, Any]:
-        """What of context, saliency power and temperature differs from the paper's head."""
+        """What of context, saliency power, temperature and width differs from the papers' heads."""
         return {name: value for name, plain in _PLAIN_HEAD.items() if (value := getattr(self, name)) != plain}
 
     @property
@@ -239,7 +242,12 @@ class CheckpointInfo:
         return replace(self, training={**self.training, **training})
 
 
-_PLAIN_HEAD: Mapping[str, Any] = {"context": "none", "saliency_power": 1.0, "temperature": 1.0}
+_PLAIN_HEAD: Mapping[str, Any] = {
+    "context": "none",
+    "saliency_power": 1.0,
+    "temperature": 1.0,
+    "width": ACOL_WIDTH,
+}
 
 
 def _positive(value: Any) -> int:
@@ -249,14 +257,18 @@ def _positive(value: Any) -> int:
 
 
 def _read_head(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Context, saliency power and temperature of the metadata, checked."""
+    """Context, saliency power, temperature and width of the metadata, checked."""
     head = {name: type(plain)(data.get(name, plain)) for name, plain in _PLAIN_HEAD.items()}
     if head["context"] not in get_args(Context):
         raise CheckpointError(f"unknown context {head['context']!r}; known are {', '.join(get_args(Context))}")
     for name in ("saliency_power", "temperature"):
         if not 0 < head[name] < float("inf"):
             raise CheckpointError(f"the checkpoint's {name} must be a number above 0, not {head[name]}")
-    if not data["method"].startswith("calm") and head != _PLAIN_HEAD:
+    if head["width"] < 1:
+        raise CheckpointError(f"the checkpoint's width must be at least 1, not {head['width']}")
+    if data["method"] != "acol" and head["width"] != ACOL_WIDTH:
+        raise CheckpointError(f"a checkpoint of {data['method']} has no width; that is of ACoL's branches")
+    if not data["method"].startswith("calm") and head != {**_PLAIN_HEAD, "width": head["width"]}:
         raise CheckpointError("a checkpoint without a saliency branch has no context, saliency power or temperature")
     return head
 

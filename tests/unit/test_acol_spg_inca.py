@@ -12,10 +12,14 @@ from torch import Tensor
 from torch.nn import functional
 from training_steps import batch_of, close, step
 
-from calm_gui.errors import CalmError
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.acol import AcolHead, between_extremes, erased, fused_scores, map_of
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import HeadNetwork
+from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.loaded import load_model
 from calm_training.methods import Batch, training_methods
 from calm_training.methods.acol import Acol, AcolSettings
 from calm_training.methods.inca_reading import NonLocalAttention, Seen, consistency_loss, contrast_loss
@@ -76,6 +80,24 @@ def test_acol_looks_again_at_test_time_by_its_own_prediction():
     assert nothing is None
     predicted = scores.mean((2, 3)).argmax(1)
     assert torch.equal(scores, fused_scores(*head.both(features, predicted)))
+
+
+def test_narrow_branches_are_in_the_checkpoint(tmp_path):
+    classes = ClassTable(ClassInfo(i, name) for i, name in enumerate("abc"))
+    backbone = build_backbone("timm:test_efficientnet", 16)
+    head = Acol(AcolSettings(width=8)).make_head(backbone.channels, 3)
+    assert head.branch_a[2].weight.shape[:2] == head.branch_b[2].weight.shape[:2] == (8, 8)
+    info = CheckpointInfo("acol", "timm:test_efficientnet", 16, classes, saliency_activation=None, width=8)
+    path = tmp_path / "narrow.safetensors"
+    save_checkpoint(path, HeadNetwork(backbone, head), info, torch.float32)
+    model = load_model(path, "cpu")
+    assert (model.info.width, model.info.to_json()["format"]) == (8, 2)
+    inputs = torch.rand(1, 3, 64, 64)
+    assert torch.equal(model.network.head.branch_a[0].weight, head.branch_a[0].weight)
+    assert model.network(inputs)[0].shape == (1, 3, 4, 4)
+    for method, width, reason in (("acol", 0, "must be at least 1"), ("cam", 8, "of cam has no width")):
+        with pytest.raises(CheckpointError, match=reason):
+            CheckpointInfo.from_json({**info.to_json(), "method": method, "width": width})
 
 
 def test_maps_without_variation_are_no_division_by_zero():

@@ -7,6 +7,7 @@ from calm_gui.model.files import write_text
 from calm_gui.model.loaded import load_model
 from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
 from calm_training.datasets.masks import MaskedPicture
+from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.masks import mask_accuracy
 from calm_training.evaluate.wsol import box_accuracy
 
@@ -38,7 +39,7 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
         known = json.loads(kept.read_text("utf-8"))
         if known.get("sha256") == model.sha256 and measure in known:
             return float(known[measure])
-    own = "cam" if model.info.is_cam else "attribution"
+    own = own_map(model)
     if measure == "PxAP":
         score = mask_accuracy(model, pictures.pictures, maps=[own]).maps[own]
     else:

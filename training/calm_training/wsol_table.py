@@ -3,6 +3,11 @@
 EfficientNet-Lite0 with its first stages frozen is trained on 20 ImageNet classes with labels (`imagenette-train` and
 `imagewoof-train`), two epochs at the recipes' default settings without any search, and measured on the boxes of the
 same classes in `imagenet-val-boxes`, without the pictures that settings were ever chosen on.
+
+    python -m calm_training.wsol_table --data DATA --hours 10
+
+trains the cells that `docs/wsol_table.json` lacks, writes each down there as it ends, and puts the table into
+the page that ``--page`` names; with ``--hours 0`` it trains nothing and writes the table alone.
 """
 
 import argparse
@@ -21,12 +26,14 @@ from calm_gui.model.imagenet import imagenet_classes
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.boxes import BoxedPicture, read_boxes_csv
 from calm_training.datasets.split import split_by_hash
+from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.paper import WSOL
+from calm_training.evaluate.results_page import with_tables
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.loop import train
 from calm_training.recipes import load_config
 
-__all__ = ["PAPER", "ROWS", "cells", "pictures_for", "run_cells", "table_of_cells", "training_folder"]
+__all__ = ["PAPER", "ROWS", "cells", "page_part", "pictures_for", "run_cells", "table_of_cells", "training_folder"]
 
 TRAINING_SETS = ("imagenette-train", "imagewoof-train")
 CHOSEN_ON = 400
@@ -35,7 +42,7 @@ CHOSEN_ON = 400
 ROWS = (
     "cam",
     "has",
-    "acol",
+    "acol-narrow",
     "spg",
     "adl",
     "cutmix",
@@ -46,12 +53,12 @@ ROWS = (
     "calm-em+adl",
     "calm-em+cutmix",
 )
-"""Methods as recipes name them."""
+"""Methods as recipes name them. ACoL's branches are narrow: with whole ones a cell would take hours."""
 
 PAPER: dict[str, float] = {
     "cam": WSOL["cam"][0],
     "has": 62.6,
-    "acol": 61.1,
+    "acol-narrow": 61.1,
     "spg": 62.2,
     "adl": 61.6,
     "cutmix": 62.2,
@@ -67,9 +74,9 @@ Cells = dict[str, dict[str, Any]]
 """Figures by ``method/seed``."""
 
 
-def cells() -> Iterator[tuple[str, int]]:
+def cells(methods: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
     """Method and seed of each cell: every method once, then again, so that a table that isn't done compares alike."""
-    return ((method, seed) for seed in SEEDS for method in ROWS)
+    return ((method, seed) for seed in SEEDS for method in methods or ROWS)
 
 
 def training_folder(data: Path, work: Path) -> Path:
@@ -111,6 +118,7 @@ def run_cells(
     out: Path,
     hours: float,
     settings: Sequence[str] = (),
+    methods: Sequence[str] = (),
     say: Callable[[str], object] = print,
 ) -> Cells:
     """Train and measure the cells that are left, each written down as it ends.
@@ -124,28 +132,30 @@ def run_cells(
     out : Path
         JSON file of all cells.
     hours : float
-        Of training in all; no cell is begun after them.
+        Of training in all; no cell is begun that would begin after them.
     settings : sequence of str
         ``section.key=value`` for every cell.
+    methods : sequence of str
+        Rows, in the order in which to train them; by default all.
     say : callable
         Told of each cell.
     """
     done: Cells = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    pictures = training_folder(data, work)
-    for method, seed in cells():
+    for method, seed in cells(methods):
         name = f"{method}/{seed}"
         if name in done:
             continue
-        if sum(cell["seconds"] for cell in done.values()) > 3600 * hours:
+        if sum(cell["seconds"] for cell in done.values()) >= 3600 * hours:
             say(f"{hours:g} hours of training are over; {len(done)} cells are done")
             break
+        pictures = training_folder(data, work)
         config = load_config(f"folder+lite0+{method}", ["optimizer.epochs=2", f"run.seed={seed}", *settings])
         run = work / name.replace("/", "-")
         began, cpu = time.monotonic(), time.process_time()
         best = train(config, pictures, run, resume=run.exists(), quiet=True)
         seconds, cpu = time.monotonic() - began, time.process_time() - cpu
         model = load_model(best, "cpu")
-        own = "cam" if model.info.is_cam else "attribution"
+        own = own_map(model)
         result = box_accuracy(model, pictures_for(model, data / "imagenet-val-boxes"), maps=[own])
         done[name] = {
             "top-1": result.top_one,
@@ -161,21 +171,38 @@ def run_cells(
 
 
 def table_of_cells(done: Mapping[str, Mapping[str, Any]]) -> str:
-    """The Markdown table: means over seeds, with 95 % intervals of Student's t where there are two or more."""
+    """The Markdown table: means over seeds, with 95 % intervals of Student's t where there are two or more.
+
+    A method of which no cell is done says so.
+    """
     lines = [
         "| method | seeds | top-1 | MaxBoxAccV2 | the paper's (ImageNet, three backbones) |",
         "| --- | --- | --- | --- | --- |",
     ]
     for method in ROWS:
         of_seeds = [done[f"{method}/{seed}"] for seed in SEEDS if f"{method}/{seed}" in done]
-        if of_seeds:
-            figures = (_mean_with_interval([100 * cell[key] for cell in of_seeds]) for key in ("top-1", "MaxBoxAccV2"))
-            paper = f"{PAPER[method]:.1f}" if method in PAPER else ""
-            lines.append(f"| {method} | {len(of_seeds)} | {' | '.join(figures)} | {paper} |")
+        figures = [_mean_with_interval([100 * cell[key] for cell in of_seeds]) for key in ("top-1", "MaxBoxAccV2")]
+        paper = f"{PAPER[method]:.1f}" if method in PAPER else ""
+        lines.append(f"| {method} | {len(of_seeds) or 'not yet'} | {' | '.join(figures)} | {paper} |")
     return "\n".join(lines)
 
 
+def page_part(done: Mapping[str, Mapping[str, Any]]) -> str:
+    """What stands in the page: the command, the table, and what was run."""
+    hours = sum(cell["seconds"] for cell in done.values()) / 3600
+    pictures = sorted({cell["pictures"] for cell in done.values()})
+    measured = f" measured on {' or '.join(map(str, pictures))} pictures each," if pictures else ""
+    ran = (
+        f"{len(done)} of {len(ROWS) * len(SEEDS)} cells are trained,{measured} {hours:.1f} hours in all. Means over "
+        "seeds in percent, with 95 % intervals of Student's t where there are two or more; a method without a cell "
+        "says *not yet*."
+    )
+    return f"\n`python -m calm_training.wsol_table --data DATA`\n\n{table_of_cells(done)}\n\n{ran}\n"
+
+
 def _mean_with_interval(values: Sequence[float]) -> str:
+    if not values:
+        return ""
     mean = statistics.fmean(values)
     if len(values) < 2:
         return f"{mean:.1f}"
@@ -196,13 +223,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="calm_training.wsol_table", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the three sets")
     parser.add_argument("--work", type=Path, default=Path("build/wsol-table"), help="folder of the runs")
-    parser.add_argument("--out", type=Path, default=Path("build/wsol-table.json"), help="JSON file of all cells")
+    parser.add_argument("--out", type=Path, default=Path("docs/wsol_table.json"), help="JSON file of all cells")
+    parser.add_argument(
+        "--page", type=Path, help="page with the marker <!-- wsol-methods --> to write the table behind"
+    )
+    parser.add_argument("--method", action="append", default=[], choices=ROWS, help="a row to train; repeatable")
     parser.add_argument("--hours", type=float, default=10.0, help="of training in all (default: 10)")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="for every cell")
     options = parser.parse_args(arguments)
     try:
-        done = run_cells(options.data, options.work, options.out, options.hours, options.set)
-    except CalmError as error:
+        done = run_cells(options.data, options.work, options.out, options.hours, options.set, options.method)
+        if options.page:
+            page = with_tables(options.page.read_text("utf-8"), {"wsol-methods": page_part(done)})
+            write_text(options.page, page, overwrite=True)
+    except (CalmError, OSError) as error:
         print(f"calm_training.wsol_table: {error}", file=sys.stderr)
         return 1
     print(table_of_cells(done))

@@ -36,6 +36,7 @@ __all__ = [
     "method_maps",
     "min_max",
     "native_maps",
+    "own_map",
     "reading_map",
     "scaled_maps",
 ]
@@ -92,6 +93,11 @@ def evidence_kind(model: LoadedModel) -> type[Joint] | type[ClassScores] | type[
     return ClassScores if model.info.is_cam else Joint
 
 
+def own_map(model: LoadedModel) -> str:
+    """Name of the map that stands for a checkpoint: the class's own."""
+    return {Joint: ATTRIBUTION.key, ClassScores: CAM.key, ClassLogits: "grad_cam"}[evidence_kind(model)]
+
+
 def _readings() -> dict[str, Reading]:
     """Readings that give each cell a score: not those that cut the hierarchy at a depth."""
     return {key: reading for key, reading in READINGS.items() if not reading.takes_depth}
@@ -130,11 +136,12 @@ def maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple[Mea
     DataError
         If a name is unknown, or the checkpoint has none of them.
     """
-    usual: tuple[str, ...] = {
-        Joint: (ATTRIBUTION.key, SUPERSET, SALIENCY.key),
-        ClassScores: (CAM.key, f"{CAM.key}{OF_SUPERSET}"),
-        ClassLogits: ("grad_cam",),
+    beside: tuple[str, ...] = {
+        Joint: (SUPERSET, SALIENCY.key),
+        ClassScores: (f"{CAM.key}{OF_SUPERSET}",),
+        ClassLogits: (),
     }[evidence_kind(model)]
+    usual = (own_map(model), *beside)
     chosen = tuple(one for one in map(map_of, dict.fromkeys(names or usual)) if one.fits(model))
     if not chosen:
         there = [name for name in map_names() if map_of(name).fits(model)]
