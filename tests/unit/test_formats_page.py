@@ -36,7 +36,7 @@ def explanation(model: LoadedModel) -> Explanation:
 
 
 def test_keys_of_a_checkpoint(model: LoadedModel) -> None:
-    optional = {"context", "saliency_power", "temperature", "assumed", "hierarchy", "supersets"}
+    optional = {"context", "saliency_power", "temperature", "width", "assumed", "hierarchy", "supersets"}
     assert keys("Checkpoints") - optional == set(model.info.to_json()) - optional
 
 

@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 
 import calm_resources
-from calm_gui.api import bundled_checkpoints
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
 from calm_gui.core.geometry import Box
 from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.readings import READINGS
 from calm_gui.errors import ClassLookupError, DataError, ExportError, HierarchyError, SessionError
+from calm_gui.methods import METHODS
 from calm_gui.model.class_matching import match_classes, matched_hierarchy
 from calm_gui.model.files import sha256_of
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
 from calm_gui.session.annotation import Annotation
 from calm_gui.session.expression import Expression, Term, evaluate, shortest_expression, smallest_node
 from calm_gui.session.jobs import Job
+from calm_gui.session.limits import Limits
 from calm_gui.session.pane import Pane
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.picture_files import pictures_in
@@ -241,6 +244,60 @@ def test_a_session_comes_back_as_it_was(tmp_path: Path) -> None:
     saved = load_session(tmp_path / "s.calm.json")
     assert saved.state == state
     assert (saved.missing, saved.shown, saved.sentence) == ((), ("Attribution · sum 0.5",), "The model gives 0.5.")
+
+
+def test_a_session_that_0_1_0_wrote_comes_back_as_it_was(tmp_path: Path) -> None:
+    """The file was written by version 0.1.0 itself."""
+    path, folder = tmp_path / "s.calm.json", tmp_path
+    path.write_bytes(Path(__file__).with_name("session_0_1_0.json").read_bytes())
+    pictures = tuple(str(folder / name) for name in ("a.jpg", "b.jpg"))
+    for picture in pictures:
+        Path(picture).write_bytes(Path(sample_pictures()[0]).read_bytes())
+    saved, cam = load_session(path), str(bundled_checkpoints()["demo-cam"])
+    dogs = Expression.of("n02084071")._replace(name="dogs")
+    assert saved.state == State(
+        Selection(
+            cam,
+            Expression((Term("n02084071"), Term("n02088094", "-")), "dogs but hounds"),
+            Expression.of("n02123045"),
+        ),
+        pictures,
+        1,
+        (
+            Pane.of("attribution", "superset"),
+            Pane.of("conditional", "contrast"),
+            Pane(METHODS["gradient"]),
+            Pane.of("picture", picture=pictures[0]),
+            Pane.of("cam", checkpoint=cam),
+            Pane.of("winner"),
+        ),
+        2,
+        View(
+            *("viridis", "PuOr", 0.25, False),
+            limits=(Limits("joint", 0.0, 0.0125), Limits("conditional", 0.0, 0.75)),
+            spacing="log",
+            relative=True,
+            threshold=Threshold("mass", 0.5),
+            mask=True,
+            contour=False,
+            boxes=True,
+            native=True,
+            ground_truth=False,
+            depth=3,
+            zoom=0.5,
+            centre=(0.25, 0.75),
+        ),
+        (
+            RegionShape("head", pictures[0], "box", ((1, 2), (30, 40.5))),
+            RegionShape("ear", pictures[1], "polygon", ((1, 2), (3, 40), (50, 0.5))),
+            RegionShape("nose", pictures[1], "brush", ((10, 10), (20, 20)), 6.0),
+        ),
+        (dogs,),
+    )
+    assert (saved.missing, saved.shown, saved.sentence) == ((), ("Attribution · sum 0.5",), "The model gives 0.5.")
+    assert {reading.quantity for reading in (READINGS["attribution"], READINGS["conditional"])} == {
+        limits.quantity for limits in saved.state.view.limits
+    }  # so that the locked scales hold for maps
 
 
 def test_a_session_of_the_former_demo_says_so_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

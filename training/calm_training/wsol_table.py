@@ -26,9 +26,9 @@ from calm_gui.model.imagenet import imagenet_classes
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.boxes import BoxedPicture, read_boxes_csv
 from calm_training.datasets.split import split_by_hash
+from calm_training.evaluate.documented_results import with_tables
 from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.paper import WSOL
-from calm_training.evaluate.results_page import with_tables
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.loop import train
 from calm_training.recipes import load_config
