@@ -2,6 +2,7 @@
 
 import base64
 import io
+import shlex
 from pathlib import Path
 
 import pymupdf
@@ -10,6 +11,7 @@ from PIL import Image
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
+from calm_gui.model.loaded import load_model
 from calm_training.evaluate import main, report
 from calm_training.evaluate.documented_results import parts, with_tables
 from calm_training.evaluate.evaluations import EVALUATIONS
@@ -19,6 +21,8 @@ from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
+from calm_training.evaluate.plan import Plan
+from calm_training.evaluate.report import Part, run_part
 from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores
 
@@ -131,3 +135,15 @@ def test_examples_are_the_best_the_median_and_the_worst(tmp_path):
     assert (shown, measure) == ("attribution", "energy-based pointing game")
     assert examples == [("best", "1.png", 0.9), ("median", "0.png", 0.4), ("worst", "2.png", 0.1)]
     assert chosen_examples(tmp_path / "none.csv", "c") == ("", "", [])
+
+
+def test_a_part_may_tell_what_one_map_has_over_another(folder, tmp_path):
+    calm, cam = (str(folder / f"{method}.safetensors") for method in ("calm-em", "cam"))
+    pair = (f"{calm}:attribution", f"{cam}:cam")
+    part = Part(Plan("wsol", folder), (calm, cam), "wsol", (pair,))
+    first, beside = run_part(part, tmp_path, load_model).tables
+    levels = {row[1]: float(row[first.head.index("MaxBoxAccV2")].split()[0]) for row in first.rows}
+    (row,) = (row for row in beside.rows if row[2] == "MaxBoxAccV2")
+    assert row[0] == " - ".join(pair)
+    assert float(row[3].split()[0]) == pytest.approx((levels["attribution"] - levels["cam"]) / 100, abs=0.001)
+    assert part.command.endswith(shlex.join(["--compare", *pair]))

@@ -31,6 +31,9 @@ CHOSEN_ON = 400
 
 ALL = 1412
 
+OVER_CAM = tuple((f"demo:{name}", "demo-cam:cam") for name in ("attribution", "superset", "saliency"))
+"""What CALM's maps have over CAM's own."""
+
 
 def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     """What is measured; the pictures of slow parts are the last ones in the order of hashes."""
@@ -40,20 +43,21 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
         # Those of torchcam only where it is installed.
         *(key for key in ("grad_cam", "layer_cam", "grad_cam_plus_plus", "finer_cam") if key in METHODS),
     )
+    erasing = ("attribution", "superset", "cam")
     faithfulness = {"measure": ("deletion", "insertion", "additivity")}
     others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
     slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
-        Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol"),
+        Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol", OVER_CAM),
         Part(Plan("masks", masks), CHECKPOINTS, "masks"),
-        Part(Plan("removal", boxes, report=ALL - 40), CHECKPOINTS, "removal"),
+        Part(Plan("removal", boxes, report=ALL - 300, maps=erasing), CHECKPOINTS, "removal", OVER_CAM[:1]),
         Part(Plan("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
         Part(Plan("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
         Part(Plan("measures", boxes, report=ALL - 200, maps=today), CHECKPOINTS, "measures"),
         Part(Plan("measures", boxes, report=ALL - 20, maps=today, settings=faithfulness), CHECKPOINTS, "faithfulness"),
-        Part(Plan("composites", boxes, report=ALL - 200), CHECKPOINTS, "composites"),
+        Part(Plan("composites", boxes, report=CHOSEN_ON), CHECKPOINTS, "composites", OVER_CAM[:1]),
         Part(Plan("axioms", boxes, select=20), CHECKPOINTS, "axioms"),
-        Part(Plan("accuracy", boxes, report=ALL - 200), CHECKPOINTS, "accuracy"),
+        Part(Plan("accuracy", boxes, report=CHOSEN_ON), CHECKPOINTS, "accuracy", (CHECKPOINTS,)),
     ]
     if cub:
         birds = data / "cub/crops/CUB_200_2011"

@@ -14,6 +14,7 @@ from calm_gui.errors import DataError
 from calm_gui.model.files import atomic_path, check_free, write_text
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import AUTO, annotations_of, with_labels_of
+from calm_training.evaluate.comparison import compared, comparison_table
 from calm_training.evaluate.evaluations import EVALUATIONS
 from calm_training.evaluate.examples import figures_of
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture, as_markdown
@@ -38,11 +39,14 @@ class Part:
     checkpoints : tuple of str
     name : str
         Of its files.
+    compare : tuple of (str, str)
+        Pairs whose differences are told beside, as `compared` takes them.
     """
 
     plan: Plan
     checkpoints: tuple[str, ...]
     name: str
+    compare: tuple[tuple[str, str], ...] = ()
 
     @property
     def command(self) -> str:
@@ -61,6 +65,7 @@ class Part:
         words += [
             word for n, v in (("select", plan.select), ("report", plan.report)) if v for word in (f"--{n}", str(v))
         ]
+        words += [word for pair in self.compare for word in ("--compare", *pair)]
         return shlex.join(words)
 
 
@@ -142,7 +147,10 @@ def run_part(
     journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite)
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
-    tables = [{"head": table.head, "rows": table.rows} for table in part.plan.evaluation.tables(results)]
+    shown = part.plan.evaluation.tables(results)
+    if part.compare:
+        shown.append(comparison_table(compared(results, part.compare)))
+    tables = [{"head": table.head, "rows": table.rows} for table in shown]
     content = {"settings": settings, **content_of(part.plan, results), "tables": tables}
     write_text(target, json.dumps(content, indent=1, allow_nan=False), overwrite=True)
     write_text(target.with_suffix(".csv"), pictures_csv(results), overwrite=True)
