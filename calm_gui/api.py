@@ -1,5 +1,6 @@
 """Entry to the library: bundled checkpoints and pictures, and loading by name or path."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,14 @@ import calm_resources
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["bundled_checkpoints", "from_module", "load_checkpoint", "resolve_checkpoint", "sample_pictures"]
+__all__ = [
+    "bundled_checkpoints",
+    "bundled_facts",
+    "from_module",
+    "load_checkpoint",
+    "resolve_checkpoint",
+    "sample_pictures",
+]
 
 FIRST_PICTURE = "afghan_hound.jpg"
 """The sample that is open at first start: the class of the paper's figure 3."""
@@ -17,6 +25,13 @@ FIRST_PICTURE = "afghan_hound.jpg"
 def bundled_checkpoints() -> dict[str, Path]:
     """Names and files of the checkpoints that ship with the program (``demo``, ``demo-cam``)."""
     return {path.stem: path for path in sorted(calm_resources.path("checkpoints").glob("*.safetensors"))}
+
+
+def bundled_facts(name: str) -> str:
+    """Size, top-1 accuracy and speed of a bundled checkpoint, for menus."""
+    facts = json.loads(calm_resources.path("checkpoints/facts.json").read_text("utf-8"))[name]
+    size = bundled_checkpoints()[name].stat().st_size / 1e6
+    return f"{size:.1f} MB, top-1 {facts['top-1 in percent']:.1f} %, {facts['milliseconds a picture']} ms a picture"
 
 
 def sample_pictures() -> list[Path]:

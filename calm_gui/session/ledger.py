@@ -5,13 +5,7 @@ from calm_gui.render.naming import number_text
 from calm_gui.session.expression import SPECIAL
 from calm_gui.session.scene import PaneContent, Scene
 
-__all__ = ["HINT", "sentence"]
-
-HINT = (
-    "p is the model's own probability and is not calibrated. A cell sees a larger part of the picture than the square "
-    "it is drawn on: its receptive field."
-)
-"""What must be known about every number in the ledger."""
+__all__ = ["hint", "sentence"]
 
 _SPECIAL_IN_WORDS = {SPECIAL["@rest"]: "anything else", SPECIAL["@siblings"]: "one of its siblings"}
 
@@ -27,6 +21,17 @@ def sentence(scene: Scene) -> str:
         return content.message
     index, p = content.explanation.top(1)[0]
     return f"The model's first guess is {content.explanation.classes.name_of(index)} with probability {number_text(p)}."
+
+
+def hint(scene: Scene) -> str:
+    """What must be known about every number in the ledger: whether p is calibrated, and what a cell sees."""
+    info = scene.infos.get(scene.state.pane_keys(scene.active.pane)[1])
+    on = info.calibrated_on if info else ""
+    calibrated = f"is calibrated on {on}" if on else "is not calibrated"
+    return (
+        f"p is the model's own probability and {calibrated}. A cell sees a larger part of the picture than the square "
+        "it is drawn on: its receptive field."
+    )
 
 
 def _telling(scene: Scene, content: PaneContent, shown: AnyMap) -> Telling:

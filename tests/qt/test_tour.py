@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from calm_gui.core.classes import ClassSet
 from calm_gui.core.maps import WinnerMap
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.methods import attribute
+from calm_gui.model.info import read_info
 from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 from calm_gui.qt.dialogs.batch_dialog import BatchDialog
 from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
@@ -420,6 +422,7 @@ def test_checkpoint_dialog_tells_file_hash_and_device(window: MainWindow) -> Non
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
     model = window.workspace.compute.models[window.workspace.state.selection.checkpoint]
     assert model.sha256 in words and "1000" in words and "cpu" in words
+    assert "labelled pictures" in words and f"temperature {model.info.temperature:g}" in words
     assert dialog.device.currentText() == "cpu"
 
 
@@ -504,5 +507,16 @@ def test_a_batch_writes_files_and_answers_questions(
 
 
 def test_demo_checkpoints_are_listed_in_the_menu(window: MainWindow) -> None:
-    for name in bundled_checkpoints():
-        assert f"bundled_{name}" in window.actions_by_name
+    for name, path in bundled_checkpoints().items():
+        words = window.actions_by_name[f"bundled_{name}"].text()
+        assert f"{path.stat().st_size / 1e6:.1f} MB" in words
+        assert f"top-1 {100 * read_info(path).training['metrics']['top-1']:.1f} %" in words
+        assert re.search(r"\d+ ms a picture", words)
+
+
+def test_the_ledger_says_whether_p_is_calibrated(window: MainWindow, settle: object) -> None:
+    info = window.workspace.compute.infos[window.workspace.state.selection.checkpoint]
+    assert info.calibrated_on and f"is calibrated on {info.calibrated_on}." in window.ledger.tip
+    window.workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    settle()
+    assert "is not calibrated." in window.ledger.tip

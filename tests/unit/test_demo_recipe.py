@@ -1,5 +1,7 @@
 """The demo: warm start from a linear classifier, the published weights, the bundled checkpoints."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ from calm_gui.model.picture import load_picture
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
-from calm_training.demo import TRAINING_SETS, DemoSettings, e_step, main, make_calm, training_pictures
+from calm_training.demo import DemoSettings, e_step, main, make_calm
+from calm_training.demo_data import HELD_OUT, TRAINING_SETS, training_pictures
 from calm_training.evaluate.accuracy import accuracy
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
@@ -90,6 +93,9 @@ def test_bundled_checkpoints_say_what_they_are(name):
     assert set(info.training) >= {"recipe", "start", "data", "epochs", "seed", "settings", "metrics", "versions"}
     if name == "demo":
         assert [entry.split()[0] for entry in info.training["data"]] == list(TRAINING_SETS)
+        assert info.training["settings"] == json.loads(json.dumps(asdict(DemoSettings())))
+        assert (info.context, info.saliency_power) == ("mean", DemoSettings().rescaling.saliency_power)
+        assert info.temperature != 1 and str(HELD_OUT) in info.calibrated_on
 
 
 @pytest.mark.shared

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from calm_gui.model.calm import CalmHead, HeadNetwork, log_conditional
+from calm_gui.model.calm import CalmHead, HeadNetwork, log_conditional, log_saliency
 from calm_training.composing import Part, compose_features, owners
 from calm_training.objectives import TopTarget
+from calm_training.rescale import Rescaling, rescale
 from calm_training.teach_places import PlacesSettings, Source, context_head, pixel_composites, teach_places
 
 SIDE, CHANNELS, CLASSES = 8, 12, 6
@@ -96,3 +97,21 @@ def test_the_same_seed_teaches_the_same_also_after_a_stop(tmp_path, monkeypatch)
     assert resumed == losses
     for name, tensor in whole.state_dict().items():
         assert torch.equal(tensor, again.state_dict()[name]), name
+
+
+def test_rescaling_is_the_formula_with_its_factors():
+    head = context_head(CalmHead(CHANNELS, CLASSES), SETTINGS)
+    with torch.no_grad():
+        head.saliency_branch.bias.fill_(0.4)
+    x = torch.randn(2, CHANNELS, SIDE, SIDE, generator=torch.Generator().manual_seed(2))
+    w, v = (branch.weight.detach().clone().flatten(1) for branch in (head.class_branch, head.context_branch))
+    b, a = head.class_branch.bias.detach().clone(), head.saliency_branch(x).detach().double()
+    by = Rescaling(class_factor=2.0, context_factor=0.5, saliency_factor=3.0, saliency_shift=-1.0, saliency_power=1.5)
+    rescale(head, by)
+    with torch.inference_mode():
+        f, raw = head(x)
+        h = log_saliency(raw, "softplus").exp()
+    whole = torch.einsum("cl,bl->bc", v, x.mean((2, 3)))[:, :, None, None]
+    torch.testing.assert_close(f, torch.einsum("cl,blhw->bchw", 2 * w, x) + 0.5 * whole + b[:, None, None])
+    s = torch.log1p(torch.exp(3 * a[:, 0] - 1)) ** 1.5
+    torch.testing.assert_close(h.double(), s / s.sum((1, 2), keepdim=True), rtol=1e-4, atol=1e-7)

@@ -16,7 +16,6 @@ The CAM checkpoint beside it is the original classifier at the same output strid
 """
 
 import argparse
-import csv
 import math
 import tempfile
 from collections.abc import Sequence
@@ -30,15 +29,15 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from calm_gui.errors import DataError
 from calm_gui.model.calm import CalmHead, HeadNetwork
 from calm_gui.model.checkpoint import fitted_network, read_checkpoint, save_checkpoint
 from calm_gui.model.imagenet import imagenet_classes, imagenet_hierarchy, imagenet_supersets
-from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.model.loaded import load_model
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
+from calm_training.demo_data import HELD_OUT, TRAINING_SETS, TrainingPicture, held_out, training_pictures
 from calm_training.demo_e_step import e_step, kept_e_step, make_cam, read_inputs
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
@@ -46,12 +45,11 @@ from calm_training.feature_cache import FeatureCache
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml
 from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
+from calm_training.rescale import Rescaling, rescale
 from calm_training.teach_places import PlacesSettings, Source, context_head, pixel_composites, teach_places
 from calm_training.temperature import fit_temperature
 
 __all__ = [
-    "HELD_OUT",
-    "TRAINING_SETS",
     "DemoSettings",
     "calibrate",
     "e_step",
@@ -60,33 +58,16 @@ __all__ = [
     "make_cam",
     "make_info",
     "make_places",
-    "training_pictures",
 ]
 
-TRAINING_SETS = ("imagenet-samples", "imagenette-train", "imagewoof-train", "imagenet-like-ccby")
 LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are not included"
-
-CALIBRATION = 200
-"""How many of these the temperature is fitted on."""
-
-CALIBRATED_ON = f"{CALIBRATION} labelled pictures of ImageNet's classes, kept out of the training of places"
-"""What a calibrated checkpoint says of its temperature."""
 
 SELECTION = 400
 """Pictures of imagenet-val-boxes that settings are chosen on: the lowest SHA-256 of the file name."""
 
 
-HELD_OUT = 400
-"""Training pictures kept out of the second part: of `imagenet-samples` and `imagenet-like-ccby`, which have all classes
-alike, those with the lowest SHA-256 of the file name."""
-
-
-@dataclass(frozen=True)
-class TrainingPicture:
-    """A picture with its label, which only the temperature uses."""
-
-    path: Path
-    label: int
+CALIBRATED_ON = f"{HELD_OUT} labelled pictures of ImageNet's classes, kept out of the training of places"
+"""What a calibrated checkpoint says of its temperature."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +93,8 @@ class DemoSettings:
     seed : int
     places : PlacesSettings
         Of the second part.
+    rescaling : Rescaling
+        Of what the second part gives.
     """
 
     output_stride: int = 16
@@ -125,32 +108,7 @@ class DemoSettings:
     map_size: int = 288
     seed: int = 0
     places: PlacesSettings = field(default_factory=PlacesSettings)
-
-
-def training_pictures(shared: Path) -> list[TrainingPicture]:
-    """Pictures of `TRAINING_SETS` below ``shared/data``.
-
-    Raises
-    ------
-    DataError
-        If a set's ``index.csv`` is missing.
-    """
-    pictures = []
-    for name in TRAINING_SETS:
-        index = shared / "data" / name / "index.csv"
-        try:
-            with index.open(encoding="utf-8") as file:
-                rows = csv.DictReader(file)
-                pictures += [TrainingPicture(index.parent / row["file"], int(row["class_index"])) for row in rows]
-        except OSError as error:
-            raise DataError(f"{index} can't be read: {error.strerror}; --shared names the data folder") from error
-    return pictures
-
-
-def held_out(pictures: Sequence[TrainingPicture]) -> list[TrainingPicture]:
-    """The pictures that the second part leaves out."""
-    even = [p for p in pictures if p.path.parent.name in ("imagenet-samples", "imagenet-like-ccby")]
-    return split_by_hash(even, HELD_OUT)[0]
+    rescaling: Rescaling = field(default_factory=Rescaling)
 
 
 def make_info(
@@ -342,6 +300,31 @@ def save_measured(
     save_checkpoint(path, network, make_info(settings, method, metrics, head), overwrite=True)
 
 
+def _started(path: Path) -> HeadNetwork:
+    network = fitted_network(*read_checkpoint(path), path.name)
+    assert isinstance(network, HeadNetwork)  # it is a checkpoint of this recipe
+    return network.eval()
+
+
+def _taught(
+    options: argparse.Namespace, pictures: Sequence[TrainingPicture], settings: DemoSettings
+) -> tuple[HeadNetwork, list[float]]:
+    """Both parts of the training."""
+    paths = [picture.path for picture in pictures]
+    with tempfile.TemporaryDirectory() as folder:
+        e_step_file = options.e_step or Path(folder) / "e-step.pt"
+        if options.start:
+            network, history = _started(options.start), list[float]()
+        else:
+            network, history = make_calm(paths, settings, e_step_file)
+        target, posterior = kept_e_step(paths, settings, e_step_file)
+    out = {picture.path for picture in held_out(pictures)}
+    left = [i for i, path in enumerate(paths) if path not in out]
+    target = TopTarget(target.classes[left], target.weights[left])
+    history += make_places([paths[i] for i in left], network, target, posterior[left], settings.places, options.kept)
+    return network, history
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make both demo checkpoints."""
     parser = argparse.ArgumentParser(prog="calm_training.demo", description=__doc__)
@@ -351,31 +334,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--e-step", type=Path, help="file to keep the E-step's result in, or to take it from")
     parser.add_argument("--start", type=Path, help="checkpoint of the first part, which is then left out")
     parser.add_argument("--kept", type=Path, help="file to keep the state of the second part in, or to go on from")
+    parser.add_argument("--taught", type=Path, help="what taught.safetensors was; both parts are then left out")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     settings = DemoSettings()
     pictures = training_pictures(options.shared)
     options.out.mkdir(parents=True, exist_ok=True)
-    paths = [picture.path for picture in pictures]
-    with tempfile.TemporaryDirectory() as folder:
-        e_step_file = options.e_step or Path(folder) / "e-step.pt"
-        if options.start:
-            started = fitted_network(*read_checkpoint(options.start), options.start.name)
-            assert isinstance(started, HeadNetwork)  # --start is a checkpoint of this recipe
-            network = started
-            history = list[float]()
-        else:
-            network, history = make_calm(paths, settings, e_step_file)
-        target, posterior = kept_e_step(paths, settings, e_step_file)
-    out = {picture.path for picture in held_out(pictures)}
-    left = [i for i, path in enumerate(paths) if path not in out]
-    target = TopTarget(target.classes[left], target.weights[left])
-    history += make_places([paths[i] for i in left], network, target, posterior[left], settings.places, options.kept)
-    calibrate(network, held_out(pictures)[:CALIBRATION])
+    if options.taught:
+        network = _started(options.taught)
+        history = list(read_info(options.taught).training["metrics"].get("loss of each epoch", ()))
+    else:
+        network, history = _taught(options, pictures, settings)
+    assert isinstance(network.head, CalmHead)
+    metrics = {"loss of each epoch": history}
+    info = make_info(settings, "calm-em", metrics, network.head)
+    save_checkpoint(options.out / "taught.safetensors", network, info, overwrite=True)
+    rescale(network.head, settings.rescaling)
+    calibrate(network, held_out(pictures))
     save_measured(options.out / "demo.safetensors", network, settings, "calm-em", options.shared, history)
-    save_measured(
-        options.out / "demo-cam.safetensors", make_cam(settings.output_stride), settings, "cam", options.shared
-    )
+    cam = make_cam(settings.output_stride)
+    save_measured(options.out / "demo-cam.safetensors", cam, settings, "cam", options.shared)
     return 0
 
 

@@ -46,6 +46,10 @@ class CheckpointDialog(QDialog):
             row("Method", info.method)
             row("Backbone", f"{info.backbone}, output stride {info.output_stride}{', dilated' if info.dilated else ''}")
             row("Saliency", info.saliency_activation or "none (CAM)")
+            if info.is_calm:
+                row("Context", f"{info.context} of the features" if info.context != "none" else "none, as in the paper")
+                on = f"calibrated on {info.calibrated_on} (temperature {info.temperature:g})"
+                row("p", on if info.calibrated_on else "not calibrated")
             size = info.input
             row("Input", f"{size.size} x {size.size} pixels, {size.resize}, {size.interpolation}")
             if model is not None:

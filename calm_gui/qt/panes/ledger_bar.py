@@ -12,7 +12,7 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.render.naming import number_text
-from calm_gui.session.ledger import HINT, sentence
+from calm_gui.session.ledger import hint, sentence
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Threshold
 
@@ -60,7 +60,7 @@ class LedgerBar(QFrame):
 
     Attributes
     ----------
-    sentence, check : str
+    sentence, check, tip : str
         The texts that are shown.
     passed : bool
         Whether the sum check passed, where there is one.
@@ -112,6 +112,11 @@ class LedgerBar(QFrame):
         return self._words.check
 
     @property
+    def tip(self) -> str:
+        """The tooltip: the sentence, what must be known about p, the check's numbers."""
+        return self._words.toolTip()
+
+    @property
     def passed(self) -> bool:
         """Whether the sum check passed, where there is one."""
         return self._words.passed
@@ -133,7 +138,7 @@ class LedgerBar(QFrame):
         shown.sentence, shown.check, shown.number = words, mark, number
         shown.passed = not mark.startswith("✗")
         self.setAccessibleName(f"{words} {mark}")
-        shown.setToolTip(f"{words}\n\n{HINT}" + (f"\n\n{tip}" if tip else ""))
+        shown.setToolTip(f"{words}\n\n{hint(scene)}" + (f"\n\n{tip}" if tip else ""))
         shown.update()
 
     @staticmethod

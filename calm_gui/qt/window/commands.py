@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.api import bundled_checkpoints, bundled_facts, sample_pictures
 from calm_gui.qt.docks import DOCKS, Area
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.theme import DARK, current_theme
@@ -79,7 +79,11 @@ def _file(window: Commanded) -> Menu:
         None,
         Command("checkpoint", "Open &checkpoint…", files.open_checkpoint, "Ctrl+K", "checkpoint"),
         *(
-            Command(f"bundled_{name}", f"Bundled: {name}", lambda path=path: workspace.open_checkpoint(path))
+            Command(
+                f"bundled_{name}",
+                f"Bundled: {name} ({bundled_facts(name)})",
+                lambda path=path: workspace.open_checkpoint(path),
+            )
             for name, path in bundled_checkpoints().items()
         ),
         Command("checkpoint_info", "Checkpoint and &device…", window.dialogs.show_checkpoint, "Ctrl+I"),
