@@ -14,6 +14,7 @@ ARGS ?=
 CALM_SHARED ?= ../shared
 
 BIN := $(VENV)/bin
+SITE := resources/calm_resources/site
 export CALM_SHARED := $(abspath $(CALM_SHARED))
 
 # Marks of the tests to run; without the data folder those that need it can't.
@@ -22,10 +23,11 @@ PYTEST := OMP_NUM_THREADS=1 QT_QPA_PLATFORM=offscreen $(BIN)/pytest -n auto
 # Widgets once more on a real X server, which draws, focuses and scales otherwise than Qt's offscreen platform.
 PYTEST_X := OMP_NUM_THREADS=1 QT_QPA_PLATFORM=xcb tools/with-display.sh $(BIN)/pytest tests/e2e
 
-.PHONY: help app test test-slow test-all lint bench figures results docs docs-serve clean libraries test-libraries data-note
+.PHONY: help app test test-slow test-all lint bench figures results docs docs-serve dist release-check bundle clean \
+	libraries test-libraries data-note
 
 help:  ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 app: libraries $(VENV)/.app  ## set everything up and open the window (ARGS="PICTURE... --checkpoint FILE")
 	$(BIN)/calm-gui $(ARGS)
@@ -60,8 +62,20 @@ docs: libraries $(VENV)/.docs  ## build the documentation site into build/site; 
 docs-serve: libraries $(VENV)/.docs  ## show the documentation site in a browser
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
+dist: libraries $(VENV)/.dev $(VENV)/.docs  ## build sdist and wheel into dist, with the documentation site inside
+	rm -rf dist $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(SITE)
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python tools/check_dist.py dist
+
+release-check: dist  ## try sdist and wheel in bare Debian systems, the lower bounds, other Pythons (hours; as root)
+	tools/release-check.sh $(ARGS)
+
+bundle: libraries  ## pack a program that needs no Python into build/bundle (TORCH_INDEX=URL of torch's CPU builds)
+	PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" tools/bundle.sh
+
 clean:  ## remove the environment and all caches
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
+	rm -rf $(VENV) build dist $(SITE) *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- set-up ---

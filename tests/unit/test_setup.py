@@ -13,7 +13,22 @@ import pytest
 import calm_gui
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = ["app", "test", "test-slow", "test-all", "lint", "bench", "figures", "results", "clean", "help"]
+TARGETS = [
+    "app",
+    "test",
+    "test-slow",
+    "test-all",
+    "lint",
+    "bench",
+    "figures",
+    "results",
+    "docs",
+    "dist",
+    "release-check",
+    "bundle",
+    "clean",
+    "help",
+]
 PACKAGES = {
     "calm_gui": "calm_gui",
     "calm_training": "training/calm_training",
@@ -50,7 +65,7 @@ def test_plain_make_lists_the_targets():
     listed = run("make").stdout
     assert re.findall(r"^  make (\S+)", listed, re.MULTILINE) == [
         *("help", "app", "test", "test-slow", "test-all", "lint", "bench"),
-        *("figures", "results", "docs", "docs-serve", "clean"),
+        *("figures", "results", "docs", "docs-serve", "dist", "release-check", "bundle", "clean"),
     ]
 
 
