@@ -1,10 +1,13 @@
 """Choosing and describing the device that computes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 from calm_gui.errors import CheckpointError
 
-__all__ = ["available_devices", "choose_device", "describe_device"]
+__all__ = ["available_devices", "choose_device", "describe_device", "full_float32"]
 
 
 def available_devices() -> list[str]:
@@ -44,3 +47,14 @@ def describe_device(device: torch.device) -> str:
         return str(device)
     free, total = torch.cuda.mem_get_info(device)
     return f"{device} {torch.cuda.get_device_name(device)}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+
+
+@contextmanager
+def full_float32() -> Iterator[None]:
+    """Convolutions on a card in float32 proper; with TF32, which PyTorch allows them, maps differ by a thousandth."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before

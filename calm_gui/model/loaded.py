@@ -23,7 +23,7 @@ from calm_gui.model.backbones import family_of
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
 from calm_gui.model.classifier import Classifier
-from calm_gui.model.device import choose_device
+from calm_gui.model.device import choose_device, full_float32
 from calm_gui.model.explained import checkpoint_source, explained
 from calm_gui.model.files import sha256_of
 from calm_gui.model.folding import folded
@@ -132,7 +132,7 @@ class LoadedModel:
         DeviceMemoryError
             If the device has too little memory.
         """
-        with torch.inference_mode():
+        with torch.inference_mode(), full_float32():
             inputs = inputs.to(self.device).contiguous(memory_format=torch.channels_last)
             try:
                 outputs: tuple[Tensor, Tensor | None] = self.folded_network(inputs)

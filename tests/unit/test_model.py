@@ -176,6 +176,19 @@ def test_too_little_memory_on_the_device_is_its_own_error(model: LoadedModel, mo
         model.explain(PICTURES[0])
 
 
+def test_convolutions_are_float32_proper_while_explaining(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    forward, seen = model.folded_network.backbone.forward, []
+
+    def watched(x: torch.Tensor) -> torch.Tensor:
+        seen.append(torch.backends.cudnn.allow_tf32)
+        return forward(x)
+
+    monkeypatch.setattr(model.folded_network.backbone, "forward", watched)
+    model.explain(PICTURES[0])
+    assert seen == [False] and torch.backends.cudnn.allow_tf32
+
+
 def test_metadata_read_without_the_library_is_the_librarys(tiny: Path, tmp_path: Path) -> None:
     for path in (tiny, *bundled_checkpoints().values()):
         with safe_open(str(path), framework="numpy") as file:
