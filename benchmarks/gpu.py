@@ -93,7 +93,7 @@ class Report:
 
     def rate(self, call: Callable[[], object]) -> float:
         """Calls per second, after a warm-up."""
-        for _ in range(3):
+        for _ in range(self.options.warm_up):
             call()
         self.wait()
         start, count = time.perf_counter(), 0
@@ -377,6 +377,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=64, help="pictures of a batch")
     parser.add_argument("--step-batch", type=int, default=16, help="pictures of a training step")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each call is repeated")
+    parser.add_argument("--warm-up", type=int, default=3, help="calls before each measurement")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     options = parser.parse_args(arguments)
     report = Report(options)

@@ -223,7 +223,7 @@ def test_a_small_picture_is_shown_one_to_one(
     assert abs(rect.center().x() - canvas.width() / 2) <= 0.5 and abs(rect.center().y() - canvas.height() / 2) <= 0.5
     shown = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(shown.constBits(), np.uint8).reshape(shown.height(), shown.bytesPerLine())
-    place = canvas._visible()
+    place = canvas.visible()
     seen = rows[:, : 3 * shown.width()].reshape(shown.height(), shown.width(), 3)
     assert (seen[place.top() : place.bottom() + 1, place.left() : place.right() + 1] == pixels).all()
     turn_wheel(canvas, 1)

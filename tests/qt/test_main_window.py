@@ -38,7 +38,7 @@ def pixels(image: QImage) -> np.ndarray:
 def canvas_pixels(window: MainWindow, pane: int = 0) -> np.ndarray:
     """The picture's part of a pane."""
     canvas = window.panes.panes[pane].canvas
-    rect = canvas._visible()
+    rect = canvas.visible()
     return pixels(canvas.grab().toImage())[rect.top() : rect.bottom() + 1, rect.left() : rect.right() + 1]
 
 
@@ -59,7 +59,7 @@ def test_a_pane_shows_the_overlay_of_the_library(window: MainWindow, reading: st
     content = window.hub.scene.active
     assert isinstance(content.shown, Map) and content.scale is not None
     seen = canvas_pixels(window)
-    base_image = window.panes.panes[0].canvas._base
+    base_image = window.panes.panes[0].canvas.layers.base
     base = pixels(base_image)
     view = window.workspace.state.view
     table = view.diverging if content.shown.signed else view.sequential
@@ -194,7 +194,7 @@ def test_threshold_masks_the_overlay(window: MainWindow) -> None:
     window.workspace.set_panes([Pane.of("attribution")])
     window.workspace.update_view(threshold=Threshold("mass", 0.5), mask=True, contour=False)
     QApplication.processEvents()
-    plain = pixels(window.panes.panes[0].canvas._base).astype(int)
+    plain = pixels(window.panes.panes[0].canvas.layers.base).astype(int)
     untouched = (np.abs(canvas_pixels(window).astype(int) - plain).max(axis=2) == 0).mean()
     assert 0.5 < untouched < 0.99
 

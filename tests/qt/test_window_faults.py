@@ -126,7 +126,7 @@ def test_odd_widths_reach_the_canvas_pixel_by_pixel(
     settle()
     canvas = window.panes.panes[0].canvas
     canvas.grab()
-    image = canvas._source.convertToFormat(QImage.Format.Format_RGB888)
+    image = canvas.layers.source.convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
     shown = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
     assert np.array_equal(shown, load_picture(path).pixels)

@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.panes.map_canvas import Tool
 from calm_gui.qt.panes.pane_widget import PaneWidget
+from calm_gui.qt.panes.picture_canvas import Tool
 from calm_gui.session.scene import Scene
 
 __all__ = ["PaneGrid", "best_columns"]

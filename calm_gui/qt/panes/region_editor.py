@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
 
+from calm_gui.qt.panes.picture_canvas import PictureCanvas
 from calm_gui.qt.theme import current_theme
 from calm_gui.session.region_edit import Grip, grip_at, handles, moved
 from calm_gui.session.state import RegionShape
 from calm_gui.session.workspace import Workspace
-
-if TYPE_CHECKING:
-    from calm_gui.qt.panes.map_canvas import MapCanvas
 
 __all__ = ["RegionEditor"]
 
@@ -37,7 +33,7 @@ class RegionEditor(QObject):
 
     Parameters
     ----------
-    canvas : MapCanvas
+    canvas : PictureCanvas
     workspace : Workspace
 
     Attributes
@@ -46,7 +42,7 @@ class RegionEditor(QObject):
         The region whose handles are drawn.
     """
 
-    def __init__(self, canvas: MapCanvas, workspace: Workspace) -> None:
+    def __init__(self, canvas: PictureCanvas, workspace: Workspace) -> None:
         super().__init__(canvas)
         self._canvas, self._workspace = canvas, workspace
         self.chosen: RegionShape | None = None

@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
 from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes
 from calm_gui.qt.hub import Hub
-from calm_gui.qt.panes.map_canvas import MapCanvas, Tool
+from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.panes.pane_menu import fill_pane_menu
+from calm_gui.qt.panes.picture_canvas import Tool
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.session.ledger import sentence
