@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from synthetic import CLASSES, HIERARCHY, SAMPLE, calm_explanation, cam_explanation
-from tiny_checkpoint import backbone_for, write_tiny_checkpoint
+from tiny_checkpoint import backbone_for, write_tiny_checkpoint, write_tiny_set
 
 import calm_gui
 from calm_gui.cli import main
@@ -32,6 +32,7 @@ from calm_gui.session.pane import PICTURE, Pane, shows_from_text, shows_text
 from calm_gui.session.persistence import load_session, save_session
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Selection, State
+from calm_training.evaluate import main as calm_evaluate
 
 BUILT_IN_READINGS = tuple(READINGS)
 BUILT_IN_METHODS = tuple(METHODS)
@@ -197,6 +198,25 @@ def test_a_reading_from_outside_goes_everywhere(log_odds, checkpoints, tmp_path)
     assert described["unit"] == "nat" and described["check"] is None
     shown = calm_explanation().reading("log_odds", "dog")
     assert shown.signed and log_odds in calm_explanation().readings
+    pictures = write_tiny_set(tmp_path, 3)
+    assert calm_evaluate([*evaluation(pictures, checkpoints[Joint], tmp_path / "w.json"), "--method", "log_odds"]) == 0
+    (result,) = json.loads((tmp_path / "w.json").read_text())["results"].values()
+    assert list(result["maps"]) == ["log_odds"] and result["images"] == 3
+
+
+def evaluation(pictures: Path, checkpoint: str, out: Path) -> list[str]:
+    return [
+        "wsol",
+        "--checkpoint",
+        checkpoint,
+        "--data",
+        str(pictures),
+        "--out",
+        str(out),
+        "--quiet",
+        "--device",
+        "cpu",
+    ]
 
 
 def test_a_method_from_outside_comes_through_an_entry_point(tmp_path, checkpoints):
@@ -208,19 +228,28 @@ def test_a_method_from_outside_comes_through_an_entry_point(tmp_path, checkpoint
     (info / "entry_points.txt").write_text(
         "[calm_gui.methods]\nbrightness = made_up_method:BRIGHTNESS\nbroken = no_such_module:METHOD\n"
     )
-    code = "import sys; sys.path[:0] = sys.argv[1:3]\nfrom calm_gui.cli import main\nsys.exit(main(sys.argv[3:]))"
-    out = tmp_path / "out"
-    command = [
-        *(sys.executable, "-c", code, str(folder), str(Path(__file__).parent)),
-        *(str(SAMPLE), "--checkpoint", checkpoints[Joint], "--map", "brightness", "--target", "dog"),
-        *("--format", "npz,png", "--out", str(out), *SMALL),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "no_such_module" in done.stderr  # told, and the rest goes on
+
+    def run(package: str, *arguments: str) -> str:
+        code = "import sys; sys.path[:0] = sys.argv[1:3]\n"
+        code += f"from {package} import main\nsys.exit(main(sys.argv[3:]))"
+        command = [sys.executable, "-c", code, str(folder), str(Path(__file__).parent), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    out, more = tmp_path / "out", ("--checkpoint", checkpoints[Joint], *SMALL)
+    asked = ("--map", "brightness", "--target", "dog", "--format", "npz,png")
+    said = run("calm_gui.cli", str(SAMPLE), *asked, "--out", str(out), *more)
+    assert "no_such_module" in said  # told, and the rest goes on
     (manifest,) = out.glob("*.json")
     assert json.loads(manifest.read_text())["maps"][0]["method"] == "brightness"
-    assert any(path.suffix == ".npz" and "brightness" in path.name for path in out.iterdir())
+    (array,) = out.glob("*brightness*.npz")
+    run("calm_gui.cli", "--from", str(manifest), "--out", str(tmp_path / "again"), *more)
+    assert (tmp_path / "again" / array.name).read_bytes() == array.read_bytes()
+    pictures, measured = write_tiny_set(tmp_path, 3), tmp_path / "w.json"
+    run("calm_training.evaluate", *evaluation(pictures, checkpoints[Joint], measured), "--method", "brightness")
+    (result,) = json.loads(measured.read_text())["results"].values()
+    assert list(result["maps"]) == ["brightness"]
 
 
 def test_both_cranes_carry_their_ids_wherever_a_set_is_named():

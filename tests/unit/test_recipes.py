@@ -1,7 +1,9 @@
 """Recipes: parts and overrides, where each setting came from, ranges, settings without effect, the names of 0.1."""
 
 import json
+import re
 import warnings
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,27 @@ def test_what_is_shown_is_a_recipe_itself(recipe, tmp_path):
     for name, text in (("a.toml", composed.to_toml()), ("b.json", json.dumps(composed.config.to_json()))):
         (tmp_path / name).write_text(text, "utf-8")
         assert load_config(str(tmp_path / name)) == composed.config
+
+
+SOURCE = re.compile(r"\b(paper|code|benchmark|ours|choice|formula|weights expect)\b")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((files("calm_training") / "recipes").rglob("*.toml")), ids=lambda path: path.stem
+)
+def test_every_value_has_its_source(path):
+    """On its line, at its table's heading, or for the whole file where the first comment speaks of nothing else."""
+    lines = path.read_text("utf-8").splitlines()
+    head = " ".join(line for line in lines[: lines.index("")] if line.startswith("#"))
+    whole = bool(SOURCE.search(head)) and ("Sources:" not in head)
+    table, values = "", 0
+    for line in lines:
+        if line.startswith("["):
+            table = line
+        elif "=" in line and not line.startswith("#") and line.split(" = ")[0] not in ("rest", "layout", "root"):
+            values += 1
+            assert whole or SOURCE.search(line.partition("#")[2]) or SOURCE.search(table), line
+    assert values or path.stem in ("cam",)
 
 
 def test_parts_have_names_of_their_own():

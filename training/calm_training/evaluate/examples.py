@@ -8,7 +8,7 @@ from typing import Any
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.maps import Map
-from calm_gui.core.readings import CAM
+from calm_gui.core.readings import CAM, COUNTERFACTUAL
 from calm_gui.errors import CalmError
 from calm_gui.methods import attribute
 from calm_gui.model.loaded import LoadedModel
@@ -153,7 +153,7 @@ def _cue_figures(model: LoadedModel, cub: Any) -> list[tuple[str, Any]]:
         f"B: {model.classes[b].name}": reading(b),
     }
     if not model.info.is_cam:
-        shown["p(A,z|x) - p(B,z|x)"] = explanation.counterfactual(a, b)
+        shown[COUNTERFACTUAL.formula] = explanation.counterfactual(a, b)
     shown["Gradient, A"] = attribute("gradient", model, path, ClassSet([a]))
     figure = map_figure(explanation, list(shown.values()), width=180.0, scale="fit", titles=list(shown))
     return [("Figures 1 and 4: a pair of classes", figure)]
