@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableWidgetItem
 from pytestqt.qtbot import QtBot
 
-from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.api import bundled_checkpoints, load_checkpoint, sample_pictures
 from calm_gui.cli import main as command_line
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.maps import WinnerMap
@@ -238,6 +238,26 @@ def test_window_command_line_and_library_draw_the_same_pixels(window: MainWindow
     first = (tmp_path / "figure.png").read_bytes()
     assert (tmp_path / "again" / "figure.png").read_bytes() == first
     assert (tmp_path / "library.png").read_bytes() == first
+
+
+@pytest.mark.parametrize("reading", ["attribution", "saliency", "conditional", "cue_posterior", "counterfactual"])
+def test_window_command_line_and_library_have_the_same_arrays(
+    window: MainWindow, settle: object, tmp_path: Path, reading: str
+) -> None:
+    assert window.hub.scene.info.context == "mean"
+    picture = window.workspace.state.picture
+    window.workspace.set_target(Expression.of(CANINE))
+    window.workspace.set_contrast(Expression.of("n02123045"))
+    window.workspace.set_panes([Pane.of(reading)])
+    settle()
+    sets = ["--target", CANINE, "--contrast", "n02123045", "--reading", reading]
+    assert command_line([picture, *sets, "--format", "npz", "--out", str(tmp_path), "--device", "cpu", "--quiet"]) == 0
+    (path,) = tmp_path.glob("*.npz")
+    explanation = load_checkpoint("demo", "cpu").explain(picture)
+    expected = explanation.reading(reading, CANINE, "n02123045" if reading == "counterfactual" else None).values
+    with np.load(path) as stored:
+        for values in (stored["values"], window.hub.scene.active.shown.values):
+            np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-9)
 
 
 def test_strip_plot_and_own_scales(window: MainWindow) -> None:

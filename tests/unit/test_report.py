@@ -147,3 +147,18 @@ def test_a_part_may_tell_what_one_map_has_over_another(folder, tmp_path):
     assert row[0] == " - ".join(pair)
     assert float(row[3].split()[0]) == pytest.approx((levels["attribution"] - levels["cam"]) / 100, abs=0.001)
     assert part.command.endswith(shlex.join(["--compare", *pair]))
+
+
+def test_removal_up_to_a_share_is_the_same_as_far_as_it_goes(folder, tmp_path):
+    (name,) = names = (str(folder / "calm-em.safetensors"),)
+    whole, half = (
+        Part(Plan("removal", folder, maps=("attribution",), settings=settings), names, f"removal{len(settings)}")
+        for settings in ({}, {"most": 30})
+    )
+    assert "--most" not in whole.command and half.command.endswith("--map attribution --most 30")
+    (all_shares,), (few,) = (run_part(part, tmp_path, load_model).tables for part in (whole, half))
+    assert few.head == all_shares.head[:6]
+    assert [tuple(row[:6]) for row in all_shares.rows] == [tuple(row) for row in few.rows]
+    with pytest.raises(DataError, match="must be one of 10, 20"):
+        Plan("removal", folder, settings={"most": 55})
+    assert name in half.command

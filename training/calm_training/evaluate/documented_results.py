@@ -43,14 +43,18 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
         # Those of torchcam only where it is installed.
         *(key for key in ("grad_cam", "layer_cam", "grad_cam_plus_plus", "finer_cam") if key in METHODS),
     )
-    erasing = ("attribution", "superset", "cam")
     faithfulness = {"measure": ("deletion", "insertion", "additivity")}
     others = ("attribution", "cam", "conditional", "counterfactual", "gradient", "grad_cam")
     slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
         Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol", OVER_CAM),
         Part(Plan("masks", masks), CHECKPOINTS, "masks"),
-        Part(Plan("removal", boxes, report=ALL - 300, maps=erasing), CHECKPOINTS, "removal", OVER_CAM[:1]),
+        Part(
+            Plan("removal", boxes, report=ALL - 300, maps=("attribution", "cam"), settings={"most": 50}),
+            CHECKPOINTS,
+            "removal",
+            OVER_CAM[:1],
+        ),
         Part(Plan("wsol", boxes, report=ALL - 30, maps=others), CHECKPOINTS, "methods"),
         Part(Plan("wsol", boxes, report=ALL - 20, maps=slow), CHECKPOINTS, "slow-methods"),
         Part(Plan("measures", boxes, report=ALL - 200, maps=today), CHECKPOINTS, "measures"),

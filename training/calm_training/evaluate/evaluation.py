@@ -33,14 +33,14 @@ class Option:
     default : str, bool, int or tuple
         A bool is switched by ``--name`` or, if it is True, by ``--no-name``; a tuple takes several.
     help : str
-    choices : collection of str
+    choices : collection
         What it may be; anything if empty. A registry may grow.
     """
 
     name: str
     default: Any
     help: str
-    choices: Collection[str] = ()
+    choices: Collection[Any] = ()
 
     def check(self, value: Any) -> None:
         """Refuse a value that the setting can't have.
@@ -52,7 +52,7 @@ class Option:
         """
         for one in value if isinstance(value, tuple) else (value,):
             if self.choices and one not in self.choices:
-                raise DataError(f"{self.name} must be one of {', '.join(self.choices)}, not {one!r}")
+                raise DataError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, not {one!r}")
 
 
 @dataclass(frozen=True)

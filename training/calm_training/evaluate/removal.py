@@ -157,11 +157,16 @@ class Removal(Evaluation):
     reads = "labels"
     takes_maps = True
     slow = True
-    options = (Option("erasure", "blur", "what takes the erased pixels' place", ("blur", "zero", "mean")),)
+    options = (
+        Option("erasure", "blur", "what takes the erased pixels' place", ("blur", "zero", "mean")),
+        Option("most", 90, "largest share of erased pixels in percent", range(10, 100, 10)),
+    )
 
     def measure(self, plan: Plan, model: LoadedModel, pictures: Any, options: SweepOptions) -> RemovalResult:
         """As `removal_curves`."""
-        return removal_curves(model, pictures, maps=plan.maps or None, options=options, **plan.settings)
+        shares = [share for share in SHARES if round(100 * share) <= plan.settings["most"]]
+        erasure, maps = plan.settings["erasure"], plan.maps or None
+        return removal_curves(model, pictures, maps=maps, erasure=erasure, shares=shares, options=options)
 
     def conventions(self, plan: Plan, results: Results) -> str:
         """What is erased by what."""

@@ -62,6 +62,8 @@ class Part:
             value = plan.settings[option.name]
             if isinstance(option.default, tuple):
                 words += [word for one in value for word in (f"--{option.name.replace('_', '-')}", str(one))]
+            elif value != option.default and not isinstance(value, bool):
+                words += [f"--{option.name.replace('_', '-')}", str(value)]
         words += [
             word for n, v in (("select", plan.select), ("report", plan.report)) if v for word in (f"--{n}", str(v))
         ]
