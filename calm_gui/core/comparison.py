@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ __all__ = [
     "class_keys",
     "class_named",
     "class_positions",
+    "class_there",
     "compare_lists",
     "compare_values",
     "distinct_ends",
     "normal_path",
     "path_names",
+    "same_classes",
     "say_changes",
     "several_named",
 ]
@@ -96,6 +99,31 @@ def class_positions(classes: Iterable[ClassInfo], others: Iterable[ClassInfo]) -
     return tuple(known.get(key) for key in class_keys(others))
 
 
+@lru_cache(maxsize=16)
+def same_classes(first: ClassTable, second: ClassTable) -> bool:
+    """Whether two tables hold the same classes in the same order, by wnid or name."""
+    return first is second or (len(first) == len(second) and class_keys(first) == class_keys(second))
+
+
+def class_there(index: int, here: ClassTable, there: ClassTable) -> int | None:
+    """Index in another table of a class of this one: by wnid, or by a name that only one class of each table has.
+
+    Returns
+    -------
+    int or None
+        None also where two classes of one name have different wnids.
+    """
+    if same_classes(here, there):
+        return index
+    info = here[index]
+    if info.wnid and (found := there.by_wnid(info.wnid)):
+        return found.index
+    found = class_named(info.name, there)
+    if found is None or (found.wnid and info.wnid) or class_named(info.name, here) is not info:
+        return None
+    return found.index
+
+
 def class_named(text: str, classes: ClassTable) -> ClassInfo | None:
     """The class that a folder or a table calls so: by wnid, by whole name, or by the name behind CUB's number.
 
@@ -142,17 +170,23 @@ def several_named(names: Iterable[str], pictures: Sequence[str]) -> dict[str, li
     return {name: same for name, same in found.items() if len(same) > 1}
 
 
-def distinct_ends(paths: Sequence[str | Path]) -> tuple[str, ...]:
+def distinct_ends(paths: Sequence[str | Path], least: int = 1) -> tuple[str, ...]:
     """The shortest end of each path that tells it from the others; the same path given twice has one name.
 
     All runs call their checkpoint ``best.safetensors``; two of them are ``run1/best.safetensors`` and
     ``run2/best.safetensors``.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    least : int
+        Parts that each end has at least, as far as the path has them.
     """
     whole = [normal_path(str(Path(path).absolute())).split("/") for path in paths]
     found = []
     for parts in whole:
         others = [other for other in whole if other != parts]
-        number = 1
+        number = min(least, len(parts))
         while number < len(parts) and any(_folded(other[-number:]) == _folded(parts[-number:]) for other in others):
             number += 1
         found.append("/".join(parts[-number:]))

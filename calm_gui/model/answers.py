@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -11,7 +12,7 @@ import platformdirs
 
 from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.choices import Activation, AnsweredMethod, Outputs
-from calm_gui.model.files import read_bounded, write_text
+from calm_gui.model.files import put_aside, read_bounded, write_text
 
 __all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
 
@@ -127,17 +128,41 @@ def remember_answers(sha256: str, answers: Answers) -> None:
     """Keep answers; a failure is logged, for they can be asked again."""
     try:
         answers_path().parent.mkdir(parents=True, exist_ok=True)
+        _keep_damaged()
         write_text(answers_path(), json.dumps({**_kept(), sha256: answers.to_json()}, indent=1), overwrite=True)
     except (CalmError, OSError) as error:
         _log.warning("answers not kept: %s", error)
 
 
 def _kept() -> dict[str, Any]:
-    if not answers_path().exists():
-        return {}
     try:
-        kept = json.loads(read_bounded(answers_path(), _MAX_BYTES, CheckpointError))
-    except (CheckpointError, ValueError, RecursionError) as error:
+        return _read()
+    except (CheckpointError, OSError, ValueError, RecursionError) as error:
         _log.warning("answers %s can't be read (%s); asking again", answers_path(), error)
         return {}
-    return kept if isinstance(kept, dict) else {}
+
+
+def _read() -> dict[str, Any]:
+    if not os.path.lexists(answers_path()):
+        return {}
+    kept = json.loads(read_bounded(answers_path(), _MAX_BYTES, CheckpointError))
+    if not isinstance(kept, dict):
+        raise ValueError("no JSON object")
+    return kept
+
+
+def _keep_damaged() -> None:
+    """Give kept answers that make no sense another name before new ones take their place.
+
+    Raises
+    ------
+    CheckpointError
+        If they can't be read at all; then nothing is written over them.
+    """
+    try:
+        _read()
+    except (ValueError, RecursionError) as error:
+        aside = put_aside(answers_path())
+        _log.warning("damaged answers (%s) are kept as %s", error, aside)
+        if aside is None:
+            raise CheckpointError(f"{answers_path()} is damaged and can't be put aside") from error

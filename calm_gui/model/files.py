@@ -10,7 +10,7 @@ from pathlib import Path
 
 from calm_gui.errors import CalmError, ExportError
 
-__all__ = ["atomic_path", "check_free", "read_bounded", "sha256_of", "write_bytes", "write_text"]
+__all__ = ["atomic_path", "check_free", "put_aside", "read_bounded", "sha256_of", "write_bytes", "write_text"]
 
 
 def _umask_mode() -> int:
@@ -143,6 +143,20 @@ def write_text(path: str | Path, text: str, *, overwrite: bool = False, inputs: 
     reads as what they were.
     """
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"), overwrite=overwrite, inputs=inputs)
+
+
+def put_aside(path: Path) -> Path | None:
+    """Give a file that can't be used another name, so that it isn't written over; None where that can't be done.
+
+    The new name ends in ``.damaged``, with a number where an earlier one is there.
+    """
+    names = (path.with_suffix(f".damaged{f'-{number}' if number > 1 else ''}") for number in range(1, 1000))
+    try:
+        aside = next(name for name in names if not os.path.lexists(name))
+        path.rename(aside)
+    except (OSError, StopIteration):
+        return None
+    return aside
 
 
 def read_bounded(path: str | Path, most: int, error: type[CalmError], what: str = "files") -> bytes:

@@ -106,6 +106,16 @@ class LoadedModel:
         answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
         return f"{self.sha256}+{answers[:16]}"
 
+    @property
+    def weight_bytes(self) -> int:
+        """Memory of all weights, of which the network and its folded form share some."""
+        found = {
+            tensor.data_ptr(): tensor.numel() * tensor.element_size()
+            for network in (self.network, self.folded_network)
+            for tensor in (*network.parameters(), *network.buffers())
+        }
+        return sum(found.values())
+
     def __repr__(self) -> str:
         kind = {"cam": "CAM"}.get(self.info.method, self.info.method)
         rows, columns = self.grid

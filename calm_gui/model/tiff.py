@@ -2,6 +2,7 @@
 
 import io
 import logging
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -77,6 +78,8 @@ def tiff_content(data: bytes, name: str, most_pixels: int) -> TiffContent:
             deep = max(_bits(page)) > 8 or int(page.sampleformat or 1) != 1
             if not deep or page.imagewidth * page.imagelength > most_pixels:
                 return TiffContent()
+            if not _is_whole(page):
+                raise PictureError(f"{name} lacks some of its strips or tiles; it is a TIFF that is cut off or damaged")
             try:
                 values = page.asarray()
             except Exception:  # a compression that tifffile has no codec for, or a damaged strip: Pillow's turn
@@ -131,6 +134,11 @@ def _refuse_channels(page: Any, name: str) -> None:
         what = "complex numbers"
     if what:
         raise PictureError(f"{name} holds {what}, which isn't read; save it as 8- or 16-bit RGB or gray")
+
+
+def _is_whole(page: Any) -> bool:
+    """Whether there are bytes of every strip or tile, for which tifffile would put zeros."""
+    return len(page.databytecounts) >= math.prod(page.chunked) and all(page.databytecounts)
 
 
 def _decoded(page: Any, values: NDArray[Any], name: str) -> TiffContent:

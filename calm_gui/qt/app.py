@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, qInstallMessageHandler
+from PySide6.QtCore import QLocale, QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from calm_gui import __version__
@@ -44,6 +44,7 @@ def make_application(arguments: list[str] | None = None) -> QApplication:
     application = QApplication.instance()
     if isinstance(application, QApplication):
         return application
+    QLocale.setDefault(QLocale.c())  # one notation of numbers, in fields as in read-outs, figures and files
     application = QApplication([*(arguments or ["calm-gui"]), "-style", "Fusion"])
     application.setApplicationName("calm-gui")
     application.setApplicationVersion(__version__)
@@ -168,6 +169,8 @@ def _live(application: QApplication, window: MainWindow, options: argparse.Names
     window.hub.fades = True
     window.show()
     _keep_explanations(window, settings)
+    if settings.note:
+        window.workspace.complain(settings.note)
     autosave = Autosave(window.workspace, autosave_folder(), window)
     QTimer.singleShot(0, lambda: _begin(window, options, autosave))
     status = application.exec()
@@ -187,7 +190,10 @@ def _begin(window: MainWindow, options: argparse.Namespace, autosave: Autosave) 
         if ask_about_left_over(window, autosave, left):
             autosave.start()
             return
+    told = window.messages.text.text() if not window.messages.isHidden() else ""
     _first_pictures(window, options)
+    if told:  # opening takes back what the last opening said
+        window.messages.say(told)
     autosave.start()
 
 

@@ -15,6 +15,7 @@ import platformdirs
 from PySide6.QtCore import QLockFile, QObject, QTimer
 
 from calm_gui.errors import CalmError, SessionError
+from calm_gui.model.files import put_aside
 from calm_gui.session.workspace import Workspace
 
 __all__ = ["Autosave", "LeftOver", "autosave_folder", "ended_sessions"]
@@ -108,7 +109,11 @@ class Autosave(QObject):
         """
         from calm_gui.session.persistence import load_session  # off the start-up path
 
-        paths = [*self._folder.glob(f"{_RUNNING}-*{_SUFFIX}"), *self._folder.glob(_OF_0_1)]
+        try:
+            paths = [*self._folder.glob(f"{_RUNNING}-*{_SUFFIX}"), *self._folder.glob(_OF_0_1)]
+        except OSError as error:
+            _log.warning("%s can't be looked through: %s", self._folder, error)
+            return []
         for path in _latest_first(paths):
             lock = _lock_of(path)
             if path == self.path or not lock.tryLock(0):
@@ -125,11 +130,9 @@ class Autosave(QObject):
         return list(self._left)
 
     def _put_aside(self, path: Path, error: SessionError) -> None:
-        aside = path.with_suffix(".damaged")
-        try:
-            path.replace(aside)
-        except OSError as fault:
-            _log.warning("%s isn't put aside: %s", path, fault)
+        aside = put_aside(path)
+        if aside is None:
+            _log.warning("%s isn't put aside", path)
             return
         self._workspace.complain(f"The session of a program that didn't end well can't be used ({error}); see {aside}")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import platformdirs
 
-from calm_gui.errors import CalmError
-from calm_gui.model.files import read_bounded, write_text
+from calm_gui.errors import CalmError, why_unreadable
+from calm_gui.model.files import put_aside, read_bounded, write_text
 
 __all__ = ["Settings", "settings_path"]
 
@@ -29,21 +29,44 @@ class Settings:
     ----------
     path : Path or None
         None keeps nothing.
+
+    Attributes
+    ----------
+    note : str
+        What the user must know about them, in one sentence; empty if nothing.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._values: dict[str, Any] = {}
+        self.note = ""
+        if path is None:
+            return
         try:
-            if path is None or not path.exists():
-                return
+            path.lstat()
             values = json.loads(read_bounded(path, _MAX_BYTES, CalmError))
             if not isinstance(values, dict):
                 raise ValueError("no JSON object")
             self._values = values
-        except (CalmError, OSError, ValueError, RecursionError) as error:
-            _log.warning("settings %s can't be read (%s); starting with the defaults", path, error)
-            _put_aside(path)
+        except FileNotFoundError:
+            return
+        except (CalmError, OSError) as error:  # it can't be read, whatever it holds: it is left as it is
+            self._path = None
+            self.note = (
+                f"the settings can't be read, so the defaults count and changes aren't kept: {why_unreadable(error)}"
+            )
+        except (ValueError, RecursionError) as error:
+            self.note = self._damaged(path, error)
+        if self.note:
+            _log.warning("%s", self.note)
+
+    def _damaged(self, path: Path, error: Exception) -> str:
+        """Put settings aside that make no sense; what is said about it."""
+        what = f"the settings {path} are damaged ({why_unreadable(error)})"
+        if (aside := put_aside(path)) is None:
+            self._path = None
+            return f"{what}, so the defaults count and changes aren't kept"
+        return f"{what}, so the defaults count; they are kept as {aside.name}"
 
     @property
     def values(self) -> dict[str, Any]:
@@ -81,13 +104,3 @@ class Settings:
             write_text(self._path, json.dumps(self._values, indent=1), overwrite=True)
         except (CalmError, OSError) as error:
             _log.warning("settings not kept: %s", error)
-
-
-def _put_aside(path: Path | None) -> None:
-    """Keep a file that can't be used from being written over."""
-    if path is None:
-        return
-    try:
-        path.replace(path.with_suffix(".damaged"))
-    except OSError as error:
-        _log.warning("settings %s are not put aside: %s", path, error)

@@ -75,10 +75,16 @@ def draw_panel(
     axes.set_ylim(height, 0)
     if isinstance(shown, Map):
         draw_threshold(axes, shown, spec)
-    if about is explanation:
+    if about is explanation or _one_picture(about, explanation):
         _draw_boxes(axes, boxes, TRUTH, "solid")
         for _, points in outlines:
             _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], REGION)
+
+
+def _one_picture(first: AnyExplanation, second: AnyExplanation) -> bool:
+    """Whether two explanations, perhaps of two checkpoints, are of the same picture."""
+    one, other = (explanation.source.get("picture", {}).get("sha256") for explanation in (first, second))
+    return one is not None and one == other
 
 
 def draw_threshold(axes: "Axes", shown: Map, spec: FigureSpec) -> None:

@@ -64,7 +64,7 @@ class Notation:
 
         A number with an exponent of its own, such as ``2e-3``, is taken as it is.
         """
-        plain = text.strip().replace(_MINUS, "-").replace(",", ".")
+        plain = text.strip().replace(_MINUS, "-").replace(",", ".").replace("\N{ARABIC DECIMAL SEPARATOR}", ".")
         try:
             number = float(plain)
         except ValueError:

@@ -1,7 +1,7 @@
 """What takes longer than a frame: loading checkpoints, forward passes and methods' maps, asked of the runner."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -12,13 +12,15 @@ from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
 from calm_gui.methods import Method
-from calm_gui.model.answers import Answers, AnswersNeeded
+from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers
+from calm_gui.model.files import sha256_of
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.explanation_disk import ExplanationDisk
 from calm_gui.session.front import Front, error_sentence
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.method_jobs import MethodJobs
+from calm_gui.session.open_models import OpenModels
 from calm_gui.session.state import State
 
 if TYPE_CHECKING:
@@ -68,8 +70,8 @@ class Compute:
     ----------
     infos : dict of checkpoint key to CheckpointInfo
         Of all checkpoints that were opened.
-    models : dict of checkpoint key to LoadedModel
-        Of those that are loaded.
+    models : OpenModels
+        Those that are loaded.
     failures : dict of (picture, checkpoint) to str
         Why some explanations will not come.
     predictions : dict of (picture, checkpoint) to (class index, p)
@@ -92,7 +94,7 @@ class Compute:
         self.runner = runner
         self.device = device
         self.infos: dict[str, CheckpointInfo] = {}
-        self.models: dict[str, LoadedModel] = {}
+        self.models = OpenModels()
         self.failures: dict[Pair, str] = {}
         self.predictions: dict[Pair, tuple[int, float]] = {}
         self.forward_ms: float | None = None
@@ -100,6 +102,7 @@ class Compute:
         self.disk = ExplanationDisk(None)
         self.later: Callable[[Callable[[], None]], object] = lambda call: call()
         self._imported_ahead = False
+        self._opening = False
         self._load = load
         self._cache = cache
         self._front = front
@@ -116,6 +119,7 @@ class Compute:
         """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
         return (
             self.loading is not None
+            or self._opening
             or bool(self.methods.asked)
             or any(pair not in self.failures and pair not in self._cache for pair in wanted_pairs(self._front.state))
         )
@@ -190,6 +194,25 @@ class Compute:
 
         self.runner.submit(Job("preview", work, told, lambda error: told(error_sentence(error)), self._front.say))
 
+    def question(self, path: str, done: Callable[[AnswersNeeded], None]) -> None:
+        """Find what a checkpoint of another program doesn't say, with what was answered for it."""
+
+        def work(job: Job) -> AnswersNeeded:
+            from calm_gui.model.loaded import load_model
+
+            known, told = recall_answers(sha256_of(path)), self.infos.get(path)
+            words, guess, count = f"what {Path(path).name} is was answered", Answers(), len(told.classes) if told else 0
+            asked: tuple[str, ...] = ()
+            try:
+                load_model(path, "cpu", None, job.progress, Answers())
+            except AnswersNeeded as question:
+                words, guess, asked = str(question), question.guess, question.open_questions
+                count = question.class_count or count
+            given = (name for name in known.to_json() if name not in ("classes", "outputs"))
+            return AnswersNeeded(words, known.over(guess), tuple(dict.fromkeys((*asked, *given))), count)
+
+        self.runner.submit(Job("question", work, done, lambda error: self._failed(error, path), self._front.say))
+
     def set_hierarchy(self, key: str, hierarchy: Hierarchy | None, supersets: tuple[str, ...]) -> None:
         """Use another hierarchy and superset table with a checkpoint's classes, until it is opened anew."""
         self._own_hierarchies[key] = hierarchy, supersets
@@ -205,6 +228,44 @@ class Compute:
         self._cache.forget()
 
     # Explanations
+
+    def first_that_opens(
+        self, pictures: Sequence[str], first: int, done: Callable[[int, str], None], failed: Callable[[str], None]
+    ) -> None:
+        """Find a picture that can be decoded, the one at a position or the next.
+
+        `done` gets its position, and why the first one couldn't be decoded (empty if it could); `failed` gets why none
+        could.
+        """
+        order = [*range(first, len(pictures)), *range(first)]
+
+        def work(job: Job) -> "tuple[int, Picture, str]":
+            fault: Exception | None = None
+            for position in order:
+                job.check()
+                try:
+                    return position, self._load_picture(pictures[position]), error_sentence(fault) if fault else ""
+                except Exception as error:
+                    fault = fault or error
+            assert fault is not None
+            raise fault
+
+        def found(result: "tuple[int, Picture, str]") -> None:
+            self._opening = False
+            position, pixels, why = result
+            self._cache.keep_picture(pictures[position], pixels)
+            done(position, why)
+
+        def none_found(error: Exception) -> None:
+            self._opening = False
+            if not isinstance(error, CalmError):
+                _log.error("unexpected failure", exc_info=error)
+            more = f" ({len(order) - 1} more can't be opened either)" if len(order) > 1 else ""
+            failed(f"{error_sentence(error)}{more}")
+
+        self._opening = True
+        self.methods.pause()
+        self.runner.submit(Job("opening", work, found, none_found, self._front.say, urgency=_AT_ONCE))
 
     def run(self) -> None:
         """Ask for every explanation that is shown but not at hand, then for the next picture's."""
@@ -387,9 +448,28 @@ class Compute:
             hierarchy, supersets = own
             model.info = replace(model.info, hierarchy=hierarchy, supersets=supersets)
             model.hierarchy, model.supersets = hierarchy, model.info.superset_table
-        self.models[key] = model
+        changed = self.models.keep(key, model)
         self.infos[key] = model.info
         self._fresh = None
+        if changed:  # what was explained with other weights or answers is no longer true
+            self._forget_explained(key)
+            self._front.complain(f"{Path(key).name} isn't what it was; what it explained is explained anew")
+
+    def _forget_explained(self, key: str) -> None:
+        self._cache.forget(checkpoint=key)
+        self.predictions = {pair: best for pair, best in self.predictions.items() if pair[1] != key}
+        self.forget_failures(checkpoint=key)
+
+    def close(self, key: str) -> None:
+        """Unload a checkpoint and forget all that is known of it."""
+        for pair in [pair for pair in self._pending if pair[1] == key]:
+            self.runner.cancel(("explain", *pair))
+            del self._pending[pair]
+        self.runner.cancel(("load", key))
+        self.models.forget(key)
+        self.infos.pop(key, None)
+        self._own_hierarchies.pop(key, None)
+        self._forget_explained(key)
 
     # Methods of others
 

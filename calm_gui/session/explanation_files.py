@@ -171,7 +171,7 @@ class ExplanationFiles:
         path = self.folder / _DEVICES
         try:
             found = json.loads(read_bounded(path, 100_000, CalmError)) if path.is_file() else {}
-        except (CalmError, ValueError, RecursionError) as error:
+        except (CalmError, OSError, ValueError, RecursionError) as error:
             _log.warning("%s can't be read: %s", path, error)
             return {}
         return found if isinstance(found, dict) else {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.comparison import class_named
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.core.lookup import resolve
@@ -18,6 +19,7 @@ __all__ = [
     "Term",
     "class_key",
     "evaluate",
+    "named_terms",
     "shortest_expression",
     "smallest_node",
     "term_name",
@@ -42,10 +44,13 @@ class Term(NamedTuple):
     key : str
         A hierarchy key, a wnid, ``#index`` for a class without wnid, or one of `SPECIAL`.
     sign : {"+", "-"}
+    name : str
+        Of the class of an ``#index``, whose place another checkpoint may give to another class; empty if not known.
     """
 
     key: str
     sign: Literal["+", "-"] = "+"
+    name: str = ""
 
 
 class Expression(NamedTuple):
@@ -80,12 +85,29 @@ class Expression(NamedTuple):
     def excluding(self, key: str) -> Expression:
         """The expression with a node taken away; where it was a term of its own, that term just goes."""
         kept = tuple(t for t in self.terms if t.key != key)
-        return Expression(kept if Term(key) in self.terms and len(kept) else (*kept, Term(key, "-")) if kept else ())
+        was_added = any(t.key == key and t.sign == "+" for t in self.terms)
+        return Expression(kept if was_added and len(kept) else (*kept, Term(key, "-")) if kept else ())
 
 
 def class_key(index: int, classes: ClassTable) -> str:
     """The key of a class in expressions: its wnid, or ``#index``."""
     return classes[index].wnid or f"#{index}"
+
+
+def named_terms(expression: Expression, classes: ClassTable) -> Expression:
+    """The expression with the name of every class that is meant by its index alone."""
+    terms = tuple(
+        term._replace(name=classes[index].name)
+        if not term.name and (index := _index_of(term.key)) is not None and index < len(classes)
+        else term
+        for term in expression.terms
+    )
+    return expression if terms == expression.terms else expression._replace(terms=terms)
+
+
+def _index_of(key: str) -> int | None:
+    """The index that a key of the form ``#index`` holds."""
+    return int(key[1:]) if key.startswith("#") and key[1:].isdecimal() else None
 
 
 def evaluate(
@@ -114,18 +136,19 @@ def evaluate(
     """
     chosen: set[int] = set()
     for term in expression.terms:
-        classes_of_term = _evaluate_key(term.key, classes, hierarchy, explanation, target or ClassSet())
+        classes_of_term = _evaluate_term(term, classes, hierarchy, explanation, target or ClassSet())
         (chosen.update if term.sign == "+" else chosen.difference_update)(classes_of_term)
     return ClassSet(chosen)
 
 
-def _evaluate_key(
-    key: str,
+def _evaluate_term(
+    term: Term,
     classes: ClassTable,
     hierarchy: Hierarchy | None,
     explanation: AnyExplanation | None,
     target: ClassSet,
 ) -> ClassSet:
+    key = term.key
     if key == "@rest":
         return target.complement(len(classes))
     if key == "@siblings":
@@ -143,9 +166,22 @@ def _evaluate_key(
         p = explanation.class_probabilities.copy()
         p[target.indices] = -1.0
         return ClassSet([int(np.argmax(p))])
-    if key.startswith("#"):
-        return resolve(int(key[1:]), classes, hierarchy)
+    if (index := _index_of(key)) is not None:
+        return ClassSet([_class_at(index, term.name, classes)])
     return resolve(key, classes, hierarchy)
+
+
+def _class_at(index: int, name: str, classes: ClassTable) -> int:
+    """The class that an index means where the class had that name; by the name where it has another place here."""
+    if index < len(classes) and name in ("", classes[index].name):
+        return index
+    if name and (found := class_named(name, classes)):
+        return found.index
+    raise ClassLookupError(
+        f"{name} is not a class of this checkpoint"
+        if name
+        else f"there is no class {index}; the checkpoint has the classes 0 to {len(classes) - 1}"
+    )
 
 
 def _siblings(target: ClassSet, hierarchy: Hierarchy | None) -> ClassSet:
@@ -209,13 +245,13 @@ def term_name(term: Term, classes: ClassTable, hierarchy: Hierarchy | None) -> s
     key = term.key
     if key in SPECIAL:
         return SPECIAL[key]
+    if (index := _index_of(key)) is not None:
+        return classes.name_of(_class_at(index, term.name, classes))
     if hierarchy is not None and key in hierarchy:
         node = hierarchy[key]
         return node.name if node.class_index is None else classes.name_of(node.class_index)
     if info := classes.by_wnid(key):
         return classes.name_of(info.index)
-    if key.startswith("#") and int(key[1:]) < len(classes):
-        return classes.name_of(int(key[1:]))
     raise ClassLookupError(f"{key} names nothing in this checkpoint")
 
 

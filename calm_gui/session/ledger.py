@@ -13,6 +13,11 @@ _SPECIAL_IN_WORDS = {SPECIAL["@rest"]: "anything else", SPECIAL["@siblings"]: "o
 def sentence(scene: Scene) -> str:
     """What the active pane says, in words; empty before the picture is explained."""
     content = scene.active
+    said = _sentence(scene, content)
+    return f"{content.source}: {said}" if said and content.source else said
+
+
+def _sentence(scene: Scene, content: PaneContent) -> str:
     if content.explanation is None:
         return ""
     if content.shown is not None:

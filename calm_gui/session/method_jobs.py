@@ -84,6 +84,11 @@ class MethodJobs:
         self._front.say("")
         self._front.changed()
 
+    def pause(self) -> None:
+        """Stop all of them; `run` asks again for what is still shown."""
+        for request in list(self.asked):
+            self._stop(request)
+
     def retry(self, method: Method) -> None:
         """Ask again for the maps of a method that failed or were cancelled."""
         if self._cache.forget_errors(method):

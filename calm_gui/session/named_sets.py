@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def read_named_sets(path: Path) -> tuple[Expression, ...]:
     SessionError
         If the file can't be used.
     """
-    if not path.exists():
+    if not os.path.lexists(path):
         return ()
     data = read_bounded(path, _MAX_BYTES, SessionError, "files of named sets")
     try:

@@ -38,7 +38,7 @@ def pack_session(path: str | Path, workspace: Workspace) -> str:
     inside = {picture: f"pictures/{names[picture]}{Path(picture).suffix}" for picture in state.pictures}
     if state.truth_table:
         inside[state.truth_table] = Path(state.truth_table).name
-    shown = tuple(f"{content.title} · {content.subtitle}" for content in workspace.scene.panes)
+    shown = tuple(content.heading for content in workspace.scene.panes)
     data = _renamed(
         session_to_json(state, path.absolute().parent / "nowhere", shown, sentence(workspace.scene)), inside
     )

@@ -43,6 +43,8 @@ class PaneContent:
         Why there is no map, or what must be known about it; empty if nothing.
     early : ndarray (h,w,3), uint8, or None
         The picture, while it's being explained.
+    source : str
+        What its checkpoint is called, where several are open; empty otherwise.
     """
 
     pane: Pane
@@ -55,6 +57,12 @@ class PaneContent:
     message: str = ""
     early: NDArray[np.uint8] | None = None
     fitted: Scale | None = None
+    source: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Title and subtitle in one line, with the checkpoint where several are open."""
+        return " · ".join(part for part in (self.title, self.source, self.subtitle) if part)
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:

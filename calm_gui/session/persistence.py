@@ -204,13 +204,18 @@ def _checkpoint_path(name: str, base: Path) -> str:
 
 def expression_to_json(expression: Expression) -> dict[str, Any]:
     """JSON-ready form of an expression."""
-    return {"terms": [[term.sign, term.key] for term in expression.terms], "name": expression.name}
+    terms = [[term.sign, term.key, *([term.name] if term.name else [])] for term in expression.terms]
+    return {"terms": terms, "name": expression.name}
 
 
 def expression_from_json(data: Mapping[str, Any]) -> Expression:
     """Read what `expression_to_json` gave; KeyError, TypeError or ValueError for anything else."""
-    terms = tuple(Term(str(key), _one_of(sign, ("+", "-"))) for sign, key in data["terms"])
-    return Expression(terms, str(data.get("name", "")))
+    return Expression(tuple(_term(*term) for term in data["terms"]), str(data.get("name", "")))
+
+
+def _term(sign: Any, key: Any, name: Any = "") -> Term:
+    """A term; those that were saved by version 0.1, and those of groups and wnids, have no name."""
+    return Term(str(key), _one_of(sign, ("+", "-")), str(name))
 
 
 def _one_of(value: T, allowed: Any) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,8 @@ from calm_gui.render.naming import counted, map_formula, set_name
 from calm_gui.render.ranks import rank_scale
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.cache import ExplanationCache, Pair
+from calm_gui.session.carrying import carried, speak_alike
+from calm_gui.session.checkpoint_names import checkpoint_names
 from calm_gui.session.expression import Expression, Term, evaluate, term_name
 from calm_gui.session.limits import limited, limits_for
 from calm_gui.session.pane import Pane, Picture, shown_by
@@ -104,6 +106,15 @@ class Scene:
         self._failures = failures
         self._sets: dict[tuple[object, ...], ClassSet] = {}
 
+    @cached_property
+    def checkpoint_names(self) -> dict[str, str]:
+        """What each open checkpoint is called: folder and file, and as much before them as tells it from the others."""
+        return checkpoint_names((*self.infos, *(self.state.pane_keys(pane)[1] for pane in self.state.panes)))
+
+    def source_of(self, checkpoint: str) -> str:
+        """What a checkpoint is called where there are others; empty where it's the only one."""
+        return self.checkpoint_names[checkpoint] if len(self.checkpoint_names) > 1 else ""
+
     @property
     def info(self) -> CheckpointInfo | None:
         """Metadata of the selection's checkpoint, once read."""
@@ -143,6 +154,10 @@ class Scene:
         """The class set A."""
         return self._set(self.state.selection.target)
 
+    def target_in(self, explanation: AnyExplanation) -> ClassSet:
+        """The class set A in the classes of an explanation; errors as for `classes_of` where it lacks one."""
+        return self._set(self.state.selection.target, explanation)
+
     @cached_property
     def contrast(self) -> ClassSet:
         """The class set B."""
@@ -163,8 +178,21 @@ class Scene:
         of_target = (part_of or expression) is self.state.selection.target
         key = (expression, of_target, explanation)
         if key not in self._sets:
-            self._sets[key] = self._evaluated(expression, of_target, explanation)
+            self._sets[key] = self._evaluated(self._carried(expression, explanation), of_target, explanation)
         return self._sets[key]
+
+    def _carried(self, expression: Expression, explanation: AnyExplanation | None) -> Expression:
+        """An expression, which speaks of the selection's classes, in those of an explanation.
+
+        Raises
+        ------
+        ClassLookupError
+            If the explanation's checkpoint lacks a class.
+        """
+        if explanation is None or self.info is None or speak_alike(self.info, explanation):
+            return expression
+        key = explanation.source.get("checkpoint", {}).get("path") or ""
+        return carried(expression, self.info, explanation, self.checkpoint_names.get(key) or Path(key).name)
 
     def _evaluated(self, expression: Expression, of_target: bool, explanation: AnyExplanation | None) -> ClassSet:
         if (known := explanation or self.info) is None:
@@ -175,7 +203,8 @@ class Scene:
         elif explanation is self.explanation:
             against = self.target
         else:
-            against = evaluate(self.state.selection.target, table, hierarchy, explanation)
+            target = self._carried(self.state.selection.target, explanation)
+            against = evaluate(target, table, hierarchy, explanation)
         return evaluate(expression, table, hierarchy, explanation, against)
 
     def probability(self, classes: ClassSet) -> float | None:
@@ -186,18 +215,7 @@ class Scene:
 
     def name(self, expression: Expression) -> str:
         """What an expression is called: its own name, or its terms'; of many terms the first few and their number."""
-        if expression.name:
-            return expression.name
-        if not expression:
-            return "nothing"
-        parts: list[str] = []
-        shown = expression.terms[:_MOST_TERMS] if len(expression.terms) > _MOST_TERMS + 1 else expression.terms
-        for term in shown:
-            text = self.term_text(expression, term)
-            parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text)
-        if more := len(expression.terms) - len(shown):
-            parts.append(f"and {more} more")
-        return " ".join(parts)
+        return terms_name(expression, lambda term: self.term_text(expression, term))
 
     def term_text(self, expression: Expression, term: Term) -> str:
         """What a term of an expression is called: the class it stands for now, or its own name."""
@@ -241,23 +259,24 @@ class Scene:
         explanation = self.explanation_of(picture, checkpoint)
         shows = shown_by(explanation, pane.shows)
         title = shows.title_in(explanation) if explanation and isinstance(shows, MapKind) else shows.title
+        content = PaneContent(pane, shows, title, explanation=explanation, source=self.source_of(checkpoint))
         if picture is None:
-            return PaneContent(pane, shows, title, message="no picture is open")
+            return replace(content, message="no picture is open")
         if explanation is None:
             early = self._cache.picture(picture)
             why = self._failures.get((picture, checkpoint), "")
-            return PaneContent(pane, shows, title, message=why, early=early.pixels if early else None)
+            return replace(content, message=why, early=early.pixels if early else None)
         if isinstance(shows, Picture):
-            return PaneContent(pane, shows, title, explanation=explanation)
+            return content
         try:
             shown, about = self._map(pane, shows, explanation)
         except CalmError as error:
-            return PaneContent(pane, shows, title, explanation=explanation, message=str(error))
+            return replace(content, message=str(error))
         message = remark(shown.values) if isinstance(shown, Map) else ""
         if pane.picture is not None:
             title = Path(pane.picture).stem
         subtitle = self._subtitle(shown, pane.about)
-        return PaneContent(pane, shows, f"{title}{about}", subtitle, explanation, shown, None, message)
+        return replace(content, title=f"{title}{about}", subtitle=subtitle, shown=shown, message=message)
 
     def _map(self, pane: Pane, shows: Reading | Method, explanation: AnyExplanation) -> tuple[AnyMap, str]:
         """The pane's map and the words about what it is about."""
@@ -321,8 +340,13 @@ class Scene:
             explanation = self.explanation_of(picture, checkpoint)
             shows = shown_by(explanation, pane.shows)
             if isinstance(shows, Method) and picture and explanation is not None:
-                target = self._about(pane, explanation)[0]
-                contrast = self._set(self.state.selection.contrast, explanation) if shows.takes_contrast else ClassSet()
+                contrast = ClassSet()
+                try:
+                    target = self._about(pane, explanation)[0]
+                    if shows.takes_contrast:
+                        contrast = self._set(self.state.selection.contrast, explanation)
+                except CalmError:  # the pane says why it shows no map
+                    continue
                 asked = bool(target) and (bool(contrast) or not shows.takes_contrast)
                 if asked and (shows, target, contrast) not in self._cache.maps(explanation):
                     found.append(MethodRequest(picture, checkpoint, shows, target, contrast))
@@ -337,26 +361,40 @@ class Scene:
             lead = int(classes.indices[int(np.argmax(explanation.class_probabilities[classes.indices]))])
             node = explanation.supersets.node(lead)
             classes = explanation.supersets[lead]
-            return classes, f"superset {node.name if node else set_name(classes, self)}"
+            return classes, f"superset {node.name if node else set_name(classes, explanation)}"
         return classes, self._name_in(expression, explanation)
 
     def _name_in(self, expression: Expression, explanation: AnyExplanation) -> str:
-        """What an expression is called in a pane, which may show another picture."""
+        """What an expression is called in a pane, which may show another picture or checkpoint."""
+        alike = self.info is None or speak_alike(self.info, explanation)
         follows = any(term.key.startswith("@") for term in expression.terms)
-        if follows and explanation is not self.explanation and not expression.name:
+        if expression.name or (alike and not (follows and explanation is not self.explanation)):
+            return self.name(expression)
+        if follows or not expression:
             return set_name(self._set(expression, explanation), explanation)
-        return self.name(expression)
+        there = self._carried(expression, explanation)
+        return terms_name(there, lambda term: term_name(term, explanation.classes, explanation.hierarchy))
 
     def names_in(self, content: PaneContent) -> tuple[str, str]:
-        """What the set that a pane is about and the contrast are called, as its own picture has them."""
+        """What a pane's set and the contrast are called, as its own picture and checkpoint have them."""
         explanation = content.explanation
         if explanation is None:
             return "", ""
+
+        def name(expression: Expression) -> str:
+            try:
+                return self._name_in(expression, explanation)
+            except CalmError:  # the pane's checkpoint lacks it
+                return self.name(expression)
+
+        selection = self.state.selection
         if content.pane.about == "superset" and isinstance(content.shown, Map):
             own = set_name(content.shown.target or ClassSet(), explanation)
+        elif content.pane.about == "superset":
+            own = name(selection.target)
         else:
-            own = self._about(content.pane, explanation)[1]
-        return own, self._name_in(self.state.selection.contrast, explanation)
+            own = name(selection.contrast if content.pane.about == "contrast" else selection.target)
+        return own, name(selection.contrast)
 
     def _cached(
         self, explanation: AnyExplanation, reading: Reading, target: ClassSet, contrast: ClassSet, depth: int = 0
@@ -446,6 +484,21 @@ class Scene:
     def question(self) -> str:
         """What the active reading asks."""
         return self.active.shows.question
+
+
+def terms_name(expression: Expression, text: Callable[[Term], str]) -> str:
+    """What an expression is called: its own name, or its terms'; of many terms the first few and their number."""
+    if expression.name:
+        return expression.name
+    if not expression:
+        return "nothing"
+    shown = expression.terms[:_MOST_TERMS] if len(expression.terms) > _MOST_TERMS + 1 else expression.terms
+    parts: list[str] = []
+    for term in shown:
+        parts.append(("− " if term.sign == "-" else "+ " if parts else "") + text(term))
+    if more := len(expression.terms) - len(shown):
+        parts.append(f"and {more} more")
+    return " ".join(parts)
 
 
 def make_region(shape: RegionShape, explanation: AnyExplanation) -> Region:

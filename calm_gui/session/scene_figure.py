@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.explanation import Explanation
+from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import AnyMap, Map
 from calm_gui.errors import ExportError
@@ -14,7 +14,7 @@ from calm_gui.late import np
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.naming import counted, map_title, number_text
 from calm_gui.session.pane import Picture
-from calm_gui.session.scene import PaneContent, Scene
+from calm_gui.session.scene import PaneContent, Scene, make_region
 from calm_gui.session.state import RegionShape
 
 if TYPE_CHECKING:
@@ -96,17 +96,21 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
     explanation = scene.explanation
     if explanation is None:
         raise ExportError("the picture isn't explained yet")
+    source = scene.source_of(scene.state.selection.checkpoint)
     common: dict[str, Any] = {"boxes": boxes, "captions": [caption] if caption else ()}
     if what == "strip":
         steps = scene.strip
         titles = [
-            f"{s.node.name}\n{counted(len(s.node.classes), 'class', 'classes')}, p {s.probability:.3f}" for s in steps
+            f"{s.node.name}\n"
+            + _with_source(source, f"{counted(len(s.node.classes), 'class', 'classes')}, p {s.probability:.3f}")
+            for s in steps
         ]
         return map_figure(explanation, [s.shown for s in steps], spec, titles=titles, **common)
     if what in ("figure 1", "winner"):
         maps = _special(scene, what)
         letters = "ABA" if what == "figure 1" else "A"
-        titles = ["\n".join(map_title(shown, letter)) for shown, letter in zip(maps, letters, strict=True)]
+        named = [map_title(shown, letter) for shown, letter in zip(maps, letters, strict=True)]
+        titles = [f"{first}\n{_with_source(source, second)}" for first, second in named]
         return map_figure(explanation, maps, spec, titles=titles, **common)
     chosen = list(scene.panes) if what == "panes" else [scene.active]
     contents = [
@@ -114,14 +118,18 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
     ]
     if not contents:
         raise ExportError("there is no map to export in the chosen panes")
+    titles = [_title(c) for c in contents]
+    if what == "pair":
+        titles = ["Picture", titles[0]] if contents[0].source else []
+    own = _own(scene, contents) or explanation
     return map_figure(
-        explanation,
+        own,
         [c.drawn for c in contents],
         spec,
-        titles=[_title(c) for c in contents] if what != "pair" else (),
+        titles=titles,
         scales=[c.scale for c in contents],
         outlines=[(shape.name, _corners(shape)) for shape in scene.state.regions_here()],
-        regions=[region for _, region in scene.regions],
+        regions=[make_region(shape, own) for shape, _ in scene.regions],
         table=_region_table(scene) if what == "regions" else (),
         **common,
     )
@@ -140,8 +148,20 @@ def active_map(scene: Scene) -> Map:
     return scene.active.shown
 
 
+def _own(scene: Scene, contents: Sequence[PaneContent]) -> AnyExplanation | None:
+    """The explanation of panes that all show the current picture under one checkpoint, which may not be the chosen."""
+    found = {id(c.explanation): c for c in contents}
+    content = contents[0]
+    return content.explanation if len(found) == 1 and content.pane.picture in (None, scene.state.picture) else None
+
+
 def _title(content: PaneContent) -> str:
-    return f"{content.title}\n{content.subtitle}"
+    return f"{content.title}\n{_with_source(content.source, content.subtitle)}"
+
+
+def _with_source(source: str, words: str) -> str:
+    """The smaller line of a panel's title, with its checkpoint where several are open."""
+    return " · ".join(part for part in (source, words) if part)
 
 
 def _special(scene: Scene, what: str) -> list[AnyMap]:
@@ -166,14 +186,16 @@ def _corners(shape: RegionShape) -> list[tuple[float, float]]:
 
 def _region_table(scene: Scene) -> list[list[str]]:
     """Each region's area, p(A, z in R|x), and the classes with the most mass in it."""
-    explanation = scene.explanation
+    explanation = _own(scene, [scene.active]) or scene.explanation
     if not scene.regions or not isinstance(explanation, Explanation):
         raise ExportError("there is no region on this picture; draw one with Ctrl+R, Ctrl+L or Ctrl+B")
+    target = scene.target_in(explanation)
     rows = [["region", "cells", "p(A, z in R|x)", "classes with the most mass"]]
-    for shape, region in scene.regions:
+    for shape, _ in scene.regions:
+        region = make_region(shape, explanation)
         inside = explanation.region_probabilities(region)
         best = np.argsort(-inside)[:_TABLE_CLASSES]
         names = ", ".join(f"{explanation.classes[int(i)].name} {number_text(float(inside[i]))}" for i in best)
-        mass = number_text(explanation.probability(scene.target, region))
+        mass = number_text(explanation.probability(target, region))
         rows.append([shape.name, f"{region.cells:.1f}", mass, names])
     return rows

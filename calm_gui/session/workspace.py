@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.classes import ClassTable
 from calm_gui.core.explanation import AnyExplanation
-from calm_gui.core.hierarchy import Hierarchy
+from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.errors import CalmError, ClassLookupError
 from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
@@ -16,8 +17,10 @@ from calm_gui.session.actions.arranging import Arranging
 from calm_gui.session.actions.choosing import Choosing
 from calm_gui.session.actions.marking import Marking
 from calm_gui.session.cache import ExplanationCache
+from calm_gui.session.carrying import carried
+from calm_gui.session.checkpoint_names import checkpoint_names
 from calm_gui.session.compute import Compute, LoadCheckpoint, wanted_pairs
-from calm_gui.session.expression import Expression, class_key, evaluate, with_sets
+from calm_gui.session.expression import SPECIAL, Expression, evaluate, with_sets
 from calm_gui.session.jobs import Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.picture_files import file_key, pictures_in
@@ -141,6 +144,14 @@ class Workspace(Choosing, Arranging, Marking):
             listener(checkpoint, question)
         return True
 
+    def ask_again(self, checkpoint: str) -> None:
+        """Ask anew what a checkpoint of another program doesn't say, beginning with what was answered."""
+
+        def ask(question: AnswersNeeded) -> None:
+            self.ask(checkpoint, question)
+
+        self.compute.question(checkpoint, ask)
+
     def _on_state(self, old: State, new: State) -> None:
         if new.selection is not old.selection and (known := self._known(new.selection)) != new.selection:
             self.store.update(undoable=False, selection=known)  # undo may lead to groups of a hierarchy that is gone
@@ -163,7 +174,10 @@ class Workspace(Choosing, Arranging, Marking):
     # Opening
 
     def open_pictures(self, paths: Iterable[str | Path], current: str | None = None) -> None:
-        """Show pictures (and the pictures of folders) instead of the open ones; the first, or `current`, is shown."""
+        """Show pictures (and the pictures of folders) instead of the open ones; the first, or `current`, is shown.
+
+        Where something is open it stays until one of the new pictures is known to open.
+        """
         try:
             keys = pictures_in(paths)
         except OSError as error:
@@ -177,10 +191,23 @@ class Workspace(Choosing, Arranging, Marking):
             if not missing:
                 self.complain("there are no pictures in what was opened")
             return
-        self.compute.forget_failures()
-        self.complain("")
         position = keys.index(file_key(current)) if current else 0
+        if not self.state.pictures:  # there is nothing to lose
+            self._show_pictures(keys, position)
+        else:
+            self.compute.first_that_opens(keys, position, partial(self._show_pictures, keys), self._stay)
+
+    def _show_pictures(self, keys: list[str], position: int, why: str = "") -> None:
+        self.compute.forget_failures()
+        self.complain(why)
         self.store.update(undoable=False, pictures=tuple(keys), current=position)
+        self.compute.run()
+
+    def _stay(self, why: str) -> None:
+        """Nothing of what was to be opened opens: what is open stays."""
+        self.say("")
+        self.complain(why)
+        self.changed()
         self.compute.run()
 
     def show_picture(self, position: int) -> None:
@@ -221,18 +248,29 @@ class Workspace(Choosing, Arranging, Marking):
         key = file_key(path)
 
         def done() -> None:
-            self.store.update(selection=self._translated(key))
-            self.changed()
+            self._speak(key)
             self.compute.run()
 
         self.complain("")
         self.compute.open(key, Answers(**answers), done)
 
+    def close_checkpoint(self, key: str) -> None:
+        """Unload a checkpoint that isn't the chosen one; panes that showed it go, the last one shows the chosen one."""
+        if key == self.state.selection.checkpoint:
+            self.complain(f"{self.name_of(key)} is the chosen checkpoint; open another one first")
+            return
+        panes = tuple(pane for pane in self.state.panes if pane.checkpoint != key)
+        panes = panes or (self.state.panes[0]._replace(checkpoint=None),)
+        self.compute.close(key)
+        self.store.update(panes=panes, active=min(self.state.active, len(panes) - 1))
+        self.changed()
+        self.compute.run()
+
     def save_session(self, path: str | Path) -> None:
         """Write what is open and chosen; errors as for `calm_gui.model.files.atomic_path`."""
         from calm_gui.session.persistence import save_session
 
-        shown = tuple(f"{content.title} · {content.subtitle}" for content in self.scene.panes)
+        shown = tuple(content.heading for content in self.scene.panes)
         save_session(path, self.state, shown, sentence(self.scene))
 
     def open_session(self, path: str | Path) -> "SavedSession | None":
@@ -255,29 +293,57 @@ class Workspace(Choosing, Arranging, Marking):
             names = ", ".join(Path(name).name for name in saved.missing[:3])
             many = f"{counted(len(saved.missing), 'picture')} of the session"
             self.complain(f"{many} can't be found ({names}); put what is missing beside it")
+            if not saved.state.pictures and self.state.pictures:
+                return None
         if not Path(checkpoint).exists() and checkpoint not in self.compute.infos:
             was = "; ".join((*saved.shown, saved.sentence))
             self.complain(f"the session's checkpoint {checkpoint} isn't here. When it was saved it showed: {was}")
             return None
         if checkpoint not in self.compute.infos:
             self.compute.read_info(checkpoint)
-        self.compute.forget_failures()
-        named_sets = with_sets(self.state.named_sets, saved.state.named_sets)
-        self.store.reset(saved.state._replace(named_sets=named_sets))
-        self.compute.run()
+
+        def reset() -> None:
+            self.compute.forget_failures()
+            named_sets = with_sets(self.state.named_sets, saved.state.named_sets)
+            self.store.reset(saved.state._replace(named_sets=named_sets))
+            self.compute.run()
+
+        if self.state.pictures and checkpoint not in self.compute.models:
+            self.compute.open(checkpoint, Answers(), reset)  # what is open stays where this fails
+        else:
+            reset()
         return saved
 
-    def _translated(self, checkpoint: str) -> Selection:
-        """The selection in another checkpoint's classes; terms that it lacks fall back to the first guess."""
-        info = self.compute.infos[checkpoint]
-        known = {class_key(i, info.classes) for i in range(len(info.classes))} | set(info.hierarchy or ())
+    def _speak(self, checkpoint: str) -> None:
+        """Let the selection speak of a checkpoint's classes, and say what they lack."""
+        selection, lacking = self._translated(checkpoint)
+        self.store.update(selection=selection)
+        self.changed()
+        if lacking:
+            self.complain(lacking)
+
+    def name_of(self, checkpoint: str) -> str:
+        """What a checkpoint is called among those that are open."""
+        return checkpoint_names((*self.compute.infos, checkpoint))[checkpoint]
+
+    def _translated(self, checkpoint: str) -> tuple[Selection, str]:
+        """The selection in another checkpoint's classes; a set that it lacks falls back to the first guess, and why."""
+        there = self.compute.infos[checkpoint]
+        old = self.state.selection
+        here = self.compute.infos.get(old.checkpoint, there)
+        lacking: list[str] = []
 
         def translate(expression: Expression, default: str) -> Expression:
-            same = all(t.key.startswith("@") or t.key in known for t in expression.terms)
-            return expression if same else Expression.of(default)
+            try:
+                moved = carried(expression, here, there, whose=self.name_of(checkpoint))
+                evaluate(moved, there.classes, there.hierarchy)
+            except ClassLookupError as error:
+                lacking.append(f"{error}; the {SPECIAL[default]} takes its place")
+                return Expression.of(default)
+            return moved
 
-        old = self.state.selection
-        return Selection(checkpoint, translate(old.target, "@predicted"), translate(old.contrast, "@runner-up"))
+        target, contrast = translate(old.target, "@predicted"), translate(old.contrast, "@runner-up")
+        return Selection(checkpoint, target, contrast), "; ".join(lacking)
 
     def _known(self, selection: Selection) -> Selection:
         """A selection with its first guesses in the place of sets whose names mean nothing to its checkpoint now."""
@@ -346,13 +412,22 @@ class Workspace(Choosing, Arranging, Marking):
         known = self.truth.class_of(picture)
         return class_of_folder(picture, info.classes) if known is None else known
 
+    def set_target_of(self, node: Node, explanation: AnyExplanation) -> None:
+        """Make a group of an explanation the target, whichever checkpoint's classes the selection speaks of."""
+        there = self.compute.infos[self.state.selection.checkpoint]
+        try:
+            named = carried(Expression.of(node.key), explanation, there, self.name_of(self.state.selection.checkpoint))
+        except ClassLookupError as error:
+            self.complain(str(error))
+            return
+        self.set_target(named)
+
     def set_hierarchy(self, hierarchy: Hierarchy | None, supersets: tuple[str, ...] = ()) -> None:
         """Use another hierarchy and superset table with the chosen checkpoint's classes."""
         key = self.state.selection.checkpoint
         if key in self.compute.infos:
             self.compute.set_hierarchy(key, hierarchy, supersets)
-            self.store.update(selection=self._translated(key))
-            self.changed()
+            self._speak(key)
             self.compute.run()
 
     def set_device(self, device: str) -> None:

@@ -174,3 +174,19 @@ def test_a_png_with_a_long_text_or_profile_opens_without_it(tmp_path, kind, cont
     picture = load_picture(tmp_path / "x.png")
     assert np.array_equal(picture.pixels, pixels)
     assert picture.notes == (f"too long a {said}, ignored",)
+
+
+@pytest.mark.parametrize("shape", [(64, 48), (64, 48, 3)])
+def test_a_deep_tiff_without_some_strips_is_refused_instead_of_shown_black_there(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    path = tmp_path / "sparse.tif"
+    pixels = np.random.default_rng(0).integers(0, 65536, shape, dtype=np.uint16)
+    tifffile.imwrite(path, pixels, photometric="rgb" if len(shape) == 3 else "minisblack", rowsperstrip=16)
+    with tifffile.TiffFile(path, mode="r+b") as file:
+        tag = file.pages.first.tags["StripByteCounts"]
+        counts = tag.value
+        assert len(counts) == 4 and load_picture(path).pixels.any()
+        tag.overwrite((*counts[:2], 0, counts[3]))
+    with pytest.raises(PictureError, match="lacks some of its strips"):
+        load_picture(path)

@@ -88,7 +88,9 @@ class AnswersDialog(QDialog):
     def _add_choice(self, form: QFormLayout, key: str, label: str, options: Sequence[tuple[str, Any]]) -> None:
         box = QComboBox()
         box.setAccessibleName(label)
-        for shown, value in options:
+        guess = getattr(self._guess, key)
+        others = ((str(guess), guess),) if options and guess not in (None, *(value for _, value in options)) else ()
+        for shown, value in (*options, *others):
             box.addItem(shown, value)
         box.setCurrentIndex(max(0, box.findData(getattr(self._guess, key))))
         if not options:

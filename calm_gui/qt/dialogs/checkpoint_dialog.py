@@ -1,32 +1,41 @@
-"""What the chosen checkpoint is, and where it computes."""
+"""What the chosen checkpoint is, what was answered for it, where it computes; and which others are open."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
+    QHBoxLayout,
     QLabel,
+    QListWidget,
+    QListWidgetItem,
     QPlainTextEdit,
+    QPushButton,
     QVBoxLayout,
     QWidget,
 )
 
 from calm_gui.api import bundled_checkpoints
+from calm_gui.model.info import is_ours
 from calm_gui.qt.hub import Hub
 
 __all__ = ["CheckpointDialog"]
 
 
 class CheckpointDialog(QDialog):
-    """Metadata, classes, training, file hash, device."""
+    """Metadata, answers, classes, training, file hash, device, and the open checkpoints, which can be closed."""
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Checkpoint")
-        self.resize(640, 560)
+        self.resize(640, 620)
+        self._hub = hub
         workspace = hub.workspace
         key = workspace.state.selection.checkpoint
         info, model = workspace.compute.infos.get(key), workspace.compute.models.get(key)
@@ -61,10 +70,19 @@ class CheckpointDialog(QDialog):
             row("Licence", info.licence or "not stated")
             if info.assumed:
                 row("Assumed", "; ".join(info.assumed))
+        self.change = QPushButton("Change &answers…")
+        self.change.setToolTip(
+            "What the file doesn't say and was answered: method, activation, cells, names of classes"
+        )
+        self.change.clicked.connect(self._change_answers)
+        if model is not None and model.answers:
+            row("Answered", _answered(model.answers))
+        if Path(key).is_file() and not is_ours(key):
+            form.addRow(self.change)
         self.device = QComboBox()
         self.device.setAccessibleName("Device")
         devices = ["cpu"]
-        if workspace.compute.models:  # torch is there, so asking it costs nothing
+        if len(workspace.compute.models):  # torch is there, so asking it costs nothing
             from calm_gui.model.device import available_devices
 
             devices = available_devices()
@@ -79,6 +97,18 @@ class CheckpointDialog(QDialog):
         training = QPlainTextEdit(json.dumps(dict(info.training), indent=1, ensure_ascii=False) if info else "")
         training.setReadOnly(True)
         training.setAccessibleName("Training")
+        self.opened = QListWidget()
+        self.opened.setAccessibleName("Open checkpoints")
+        self.opened.setMaximumHeight(90)
+        self.opened.currentRowChanged.connect(lambda _: self._enable())
+        self.close_one = QPushButton("&Close it")
+        self.close_one.setToolTip("Take the checkpoint out of memory; its panes go")
+        self.close_one.clicked.connect(self._close_one)
+        others = QHBoxLayout()
+        others.addWidget(self.opened, 1)
+        others.addWidget(self.close_one, 0, Qt.AlignmentFlag.AlignTop)
+        form.addRow("Open", others)
+        self._list_opened()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -86,3 +116,37 @@ class CheckpointDialog(QDialog):
         layout.addWidget(QLabel(f"Training of {Path(key).name}"))
         layout.addWidget(training, 1)
         layout.addWidget(buttons)
+
+    def _list_opened(self) -> None:
+        self.opened.clear()
+        loaded = self._hub.workspace.compute.models
+        for key, name in self._hub.scene.checkpoint_names.items():
+            item = QListWidgetItem(name if key in loaded else f"{name} (not in memory)")
+            item.setData(Qt.ItemDataRole.UserRole, key)
+            item.setToolTip(key)
+            self.opened.addItem(item)
+        self.opened.setCurrentRow(0)
+
+    def _chosen_key(self) -> str:
+        item = self.opened.currentItem()
+        return str(item.data(Qt.ItemDataRole.UserRole)) if item is not None else ""
+
+    def _enable(self) -> None:
+        chosen = self._chosen_key()
+        self.close_one.setEnabled(bool(chosen) and chosen != self._hub.scene.state.selection.checkpoint)
+
+    def _close_one(self) -> None:
+        self._hub.workspace.close_checkpoint(self._chosen_key())
+        self._list_opened()
+
+    def _change_answers(self) -> None:
+        """Ask anew what the file doesn't say, with what was answered as the first choice."""
+        key = self._hub.scene.state.selection.checkpoint
+        self.accept()
+        self._hub.workspace.ask_again(key)
+
+
+def _answered(answers: Mapping[str, Any]) -> str:
+    """Answers in words; the names of classes are told by their hash alone, as in exports."""
+    said = {name: str(value)[:12] + "…" if name == "classes" else value for name, value in answers.items()}
+    return "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in said.items())

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QDoubleSpinBox,
     QFontComboBox,
     QFormLayout,
     QHBoxLayout,
@@ -22,7 +21,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -32,6 +30,7 @@ from calm_gui.qt.dialogs.save_dialog import ask_where_to_save, may_write
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class ExportDialog(QDialog):
             self.what.addItem(text, key)
         self.preset, self.keep = QComboBox(), QPushButton("Keep…")
         self._fill_presets()
-        self.width_value, self.height_value = QDoubleSpinBox(), QDoubleSpinBox()
+        self.width_value, self.height_value = CalmDoubleSpinBox(), CalmDoubleSpinBox()
         for spin in (self.width_value, self.height_value):
             spin.setRange(0.0, 20_000.0)
             spin.setDecimals(1)
@@ -115,14 +114,14 @@ class ExportDialog(QDialog):
         self.height_value.setSpecialValueText("as high as it needs")
         self.unit = QComboBox()
         self.unit.addItems(_UNITS)
-        self.dpi = QSpinBox()
+        self.dpi = CalmSpinBox()
         self.dpi.setRange(30, 1200)
         self.dpi.setValue(300)
         self.dpi.setSuffix(" dpi")
         self.font_family = QFontComboBox()
         self.font_family.setCurrentText("DejaVu Sans")
         self.font_family.setMaximumWidth(160)
-        self.font_size = QDoubleSpinBox()
+        self.font_size = CalmDoubleSpinBox()
         self.font_size.setRange(3, 100)
         self.font_size.setValue(7)
         self.font_size.setSuffix(" pt")

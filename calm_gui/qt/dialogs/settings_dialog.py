@@ -7,12 +7,10 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QDoubleSpinBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -20,6 +18,7 @@ from PySide6.QtWidgets import (
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, current_theme
+from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
 from calm_gui.session.explanation_files import MOST_MEGABYTES, ExplanationFiles, explanation_folder
 
 __all__ = ["SettingsDialog"]
@@ -47,7 +46,7 @@ class SettingsDialog(QDialog):
         self.theme.addItems(["Light", "Dark"])
         self.theme.setCurrentIndex(int(current_theme() is DARK))
         self.theme.currentIndexChanged.connect(lambda index: self.theme_chosen.emit(bool(index)))
-        self.letters = QDoubleSpinBox()
+        self.letters = CalmDoubleSpinBox()
         self.letters.setRange(7, 24)
         self.letters.setDecimals(1)
         self.letters.setSuffix(" pt")
@@ -56,7 +55,7 @@ class SettingsDialog(QDialog):
         self.letters.valueChanged.connect(self._set_letters)
         self.device = QLabel(hub.workspace.compute.device)
         self.device.setToolTip("Change it in File > Checkpoint and device")
-        self.cache = QSpinBox()
+        self.cache = CalmSpinBox()
         self.cache.setRange(0, 1_000_000)
         self.cache.setSingleStep(500)
         self.cache.setSuffix(" MB")

@@ -33,6 +33,8 @@ class HeaderTexts(NamedTuple):
         Whether another pane has the same label, so that the name tells them apart.
     passed : bool or None
         Of the sum check.
+    source : str
+        What the checkpoint is called; empty where only one is open.
     """
 
     label: str = ""
@@ -41,6 +43,7 @@ class HeaderTexts(NamedTuple):
     number: str = ""
     alike: bool = False
     passed: bool | None = None
+    source: str = ""
 
 
 class PaneHeader(QWidget):
@@ -69,10 +72,15 @@ class PaneHeader(QWidget):
         """Show other texts."""
         if texts != self.texts:
             self.texts = texts
-            self.setAccessibleName(", ".join(part for part in (texts.label, texts.name, texts.number) if part))
+            parts = (texts.label, texts.name, texts.source, texts.number)
+            self.setAccessibleName(", ".join(part for part in parts if part))
             self.update()
         if tool_tip != self.toolTip():
             self.setToolTip(tool_tip)
+
+    def fitting_source(self, width: int) -> str:
+        """The checkpoint's name as it is written in a width: at most half of it, without its middle."""
+        return QFontMetrics(self.font()).elidedText(self.texts.source, Qt.TextElideMode.ElideMiddle, width // 2)
 
     def fitting(self, width: int) -> tuple[str, str, str]:
         """Label, name and number as they are written in a width."""
@@ -107,7 +115,9 @@ class PaneHeader(QWidget):
         area = self.rect().adjusted(7, 0, -2, 0)
         failed = self.texts.passed is False
         mark = painter.fontMetrics().horizontalAdvance("✗ ") if failed else 0
-        label, name, number = self.fitting(area.width() - mark)
+        source = self.fitting_source(area.width() - mark)
+        beside = painter.fontMetrics().horizontalAdvance(source) + _GAP if source else 0
+        label, name, number = self.fitting(area.width() - mark - beside)
         left = area.left()
         painter.setFont(self._bold)
         painter.setPen(QColor(theme.text))
@@ -122,6 +132,10 @@ class PaneHeader(QWidget):
                 left += metrics.height() + 3
             painter.setPen(QColor(theme.text if self.texts.letter else theme.muted))
             painter.drawText(QRect(left, 0, area.right() - left, self.height()), middle, name)
+            left += metrics.horizontalAdvance(name) + _GAP
+        if source:
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(QRect(left, 0, area.right() - left, self.height()), middle, source)
         painter.setPen(QColor(theme.bad if failed else theme.text))
         right = middle | int(Qt.AlignmentFlag.AlignRight)
         painter.drawText(area, right, f"✗ {number}" if failed else number)

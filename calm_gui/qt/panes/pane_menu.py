@@ -1,7 +1,5 @@
 """The menu of a pane: what it shows, of which set, picture and checkpoint."""
 
-from pathlib import Path
-
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
@@ -47,8 +45,8 @@ def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position:
     first.setCheckable(True)
     first.setChecked(pane.checkpoint is None)
     first.triggered.connect(lambda: workspace.change_pane(position, checkpoint=None))
-    for key in workspace.compute.infos:
-        action = checkpoints.addAction(Path(key).name)
+    for key, name in hub.scene.checkpoint_names.items():
+        action = checkpoints.addAction(name.replace("&", "&&"))
         action.setCheckable(True)
         action.setChecked(pane.checkpoint == key)
         action.triggered.connect(lambda _=False, k=key: workspace.change_pane(position, checkpoint=k))

@@ -14,7 +14,6 @@ from calm_gui.qt.panes.pane_menu import fill_pane_menu
 from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.naming import number_text
-from calm_gui.session.expression import Expression
 from calm_gui.session.scene import PaneContent, Scene
 
 __all__ = ["PaneWidget"]
@@ -106,14 +105,14 @@ class PaneWidget(QFrame):
         self._content = content
         shown = content.shown
         check = shown.check if isinstance(shown, Map) else None
-        tip = f"{content.title}\n{content.subtitle}".rstrip()
+        tip = "\n".join(part for part in (content.title, content.source, content.subtitle) if part)
         if check is not None and isinstance(shown, Map):
             tip += (
                 f"\n{shown.values.size} cells {check.total:.7g}, network {check.expected:.7g}, "
                 f"relative error {number_text(check.error)}"
             )
         passed = check.passed if check else None
-        texts = HeaderTexts(content.label, content.letter, content.name, content.number, alike, passed)
+        texts = HeaderTexts(content.label, content.letter, content.name, content.number, alike, passed, content.source)
         self.header.show_texts(texts, tip)
         view = scene.state.view
         picture = content.pane.picture or scene.state.picture
@@ -127,7 +126,7 @@ class PaneWidget(QFrame):
         if active != self._active:
             self._active = active
             self.update()
-        name = f"pane {self._position + 1}: {content.title}, {content.subtitle}"
+        name = f"pane {self._position + 1}: {content.heading}"
         self.setAccessibleName(name)
         self.canvas.setAccessibleName(name)
 
@@ -144,7 +143,7 @@ class PaneWidget(QFrame):
         regions = scene.state.regions_of(picture) if scene.state.view.regions else ()
         self.slider.canvas.show_content(other, scene.state.view, regions)
         self.slider.canvas.tool = self.canvas.tool
-        self.slider.label = other.label
+        self.slider.label = " · ".join(part for part in (other.label, other.source) if part)
         self.slider.show()
         self.slider.raise_()
 
@@ -175,7 +174,7 @@ class PaneWidget(QFrame):
         shown = self._content.shown if self._content else None
         cell = shown.geometry.cell_at(x, y) if isinstance(shown, WinnerMap) else None
         if isinstance(shown, WinnerMap) and cell is not None and shown.winner[cell] >= 0:
-            self._hub.workspace.set_target(Expression.of(shown.nodes[int(shown.winner[cell])].key))
+            self._hub.workspace.set_target_of(shown.nodes[int(shown.winner[cell])], shown.explanation)
 
     def _on_drawn(self, kind: str, points: tuple[tuple[float, float], ...], radius: float) -> None:
         picture = self._content.pane.picture if self._content else None

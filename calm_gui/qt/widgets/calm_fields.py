@@ -1,7 +1,11 @@
-"""Fields that the wheel leaves alone unless they have the keyboard: scrolling past them changes nothing."""
+"""Fields that the wheel leaves alone unless they have the keyboard: scrolling past them changes nothing.
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QWheelEvent
+Numbers are written with a point, as everywhere else in the program, whatever the system's language; a comma that is
+typed is a point too.
+"""
+
+from PySide6.QtCore import QLocale, Qt
+from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QWidget
 
 __all__ = ["CalmComboBox", "CalmDoubleSpinBox", "CalmSlider", "CalmSpinBox"]
@@ -13,6 +17,14 @@ def _passed_on(widget: QWidget, event: QWheelEvent) -> bool:
         return False
     event.ignore()
     return True
+
+
+_COMMAS = str.maketrans(",\N{ARABIC DECIMAL SEPARATOR}", "..")
+
+
+def _pointed(text: str) -> str:
+    """A text with a point wherever a comma was typed, and with ASCII digits."""
+    return "".join(str(int(c)) if c.isdecimal() else c for c in text.translate(_COMMAS))
 
 
 class CalmComboBox(QComboBox):
@@ -27,11 +39,19 @@ class CalmComboBox(QComboBox):
             super().wheelEvent(event)
 
 
+def _plain_locale() -> QLocale:
+    """Points, ASCII digits, and nothing between thousands."""
+    locale = QLocale.c()
+    locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator | QLocale.NumberOption.RejectGroupSeparator)
+    return locale
+
+
 class CalmSpinBox(QSpinBox):
     """A field for whole numbers."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setLocale(_plain_locale())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -44,7 +64,14 @@ class CalmDoubleSpinBox(QDoubleSpinBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setLocale(_plain_locale())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def validate(self, text: str, position: int) -> QValidator.State:
+        return super().validate(_pointed(text), position)
+
+    def valueFromText(self, text: str) -> float:
+        return super().valueFromText(_pointed(text))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if not _passed_on(self, event):

@@ -199,7 +199,7 @@ class MainWindow(QMainWindow):
 
     def _show_what_is_open(self, scene: Scene, model: "LoadedModel | None") -> None:
         state, picture = scene.state, scene.state.picture
-        checkpoint = Path(state.selection.checkpoint).stem
+        checkpoint = scene.source_of(state.selection.checkpoint) or Path(state.selection.checkpoint).stem
         self.setWindowTitle(f"{Path(picture).name} — {checkpoint} — calm-gui" if picture else "calm-gui")
         parts = [checkpoint]
         if model is not None:

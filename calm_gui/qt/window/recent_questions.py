@@ -57,6 +57,8 @@ class RecentQuestions(QObject):
 
     def keep(self) -> None:
         """Keep the question that stands now."""
+        from calm_gui.session.persistence import expression_to_json
+
         scene = self._hub.scene
         selection = scene.state.selection
         if scene.explanation is None or not selection.target.terms:
@@ -66,8 +68,8 @@ class RecentQuestions(QObject):
             words += f" as opposed to {scene.name(selection.contrast)}"
         question = {
             "words": words,
-            "A": [[term.sign, term.key] for term in selection.target.terms],
-            "B": [[term.sign, term.key] for term in selection.contrast.terms],
+            "A": expression_to_json(selection.target)["terms"],
+            "B": expression_to_json(selection.contrast)["terms"],
             "reading": shows_text(scene.active.pane.shows),
         }
         same = ("A", "B", "reading")

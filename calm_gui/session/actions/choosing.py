@@ -1,7 +1,7 @@
 """Choosing target and contrast, and keeping sets."""
 
 from calm_gui.session.actions.intents import Intents
-from calm_gui.session.expression import Expression, Term, shortest_expression
+from calm_gui.session.expression import Expression, Term, named_terms, shortest_expression
 
 __all__ = ["Choosing"]
 
@@ -11,11 +11,15 @@ class Choosing(Intents):
 
     def set_target(self, expression: Expression) -> None:
         """Make an expression the target A."""
-        self.store.update(selection=self.state.selection._replace(target=expression))
+        self.store.update(selection=self.state.selection._replace(target=self._named(expression)))
 
     def set_contrast(self, expression: Expression) -> None:
         """Make an expression the contrast B."""
-        self.store.update(selection=self.state.selection._replace(contrast=expression))
+        self.store.update(selection=self.state.selection._replace(contrast=self._named(expression)))
+
+    def _named(self, expression: Expression) -> Expression:
+        """The expression, which means the same under a checkpoint whose classes have another order."""
+        return named_terms(expression, self.scene.classes)
 
     def toggle(self, key: str) -> None:
         """Add a node or class to the target, or take it away if the target holds all of it."""
@@ -38,7 +42,7 @@ class Choosing(Intents):
         """Exchange target and contrast, as they are now."""
         selection = self.state.selection
         target, contrast = self._pinned(selection.target), self._pinned(selection.contrast)
-        self.store.update(selection=selection._replace(target=contrast, contrast=target))
+        self.store.update(selection=selection._replace(target=self._named(contrast), contrast=self._named(target)))
 
     def _pinned(self, expression: Expression) -> Expression:
         """The expression with a term that follows the other set replaced by the classes it stands for."""
@@ -65,7 +69,8 @@ class Choosing(Intents):
     def keep_set(self, name: str, expression: Expression) -> None:
         """Keep a set under a name; an older one of that name goes."""
         kept = tuple(e for e in self.state.named_sets if e.name != name)
-        self.store.update(undoable=False, named_sets=(*kept, expression._replace(name=name)))
+        named = self._named(expression)._replace(name=name)
+        self.store.update(undoable=False, named_sets=(*kept, named))
 
     def forget_set(self, name: str) -> None:
         """Forget a kept set."""
