@@ -37,6 +37,9 @@ class OpenModels:
     def __len__(self) -> int:
         return len(self._models)
 
+    def __getitem__(self, key: str) -> LoadedModel:
+        return self._models[key]
+
     def get(self, key: str) -> LoadedModel | None:
         """A model if it is loaded; it counts as used just now."""
         with self._lock:

@@ -9,12 +9,14 @@ import pytest
 import torch
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.app import build_window
+from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.answers_dialog import AnswersDialog
 from calm_gui.qt.dialogs.report_dialog import ReportDialog, report_text
 from calm_gui.qt.docks.pictures_panel import PicturesPanel
@@ -170,7 +172,7 @@ def test_what_a_checkpoint_does_not_say_is_asked_once_with_guesses(
     assert own_answers.exists()
     window.workspace.open_checkpoint(before)
     settle()
-    window.workspace.compute.models.pop(str(path))
+    window.workspace.compute.models.forget(str(path))
     window.files.open([str(path)])
     settle()
     assert window.workspace.state.selection.checkpoint == str(path)
@@ -264,3 +266,47 @@ def test_a_report_tells_versions_device_settings_and_no_picture(
     dialog.save(str(tmp_path / "gone" / "report.txt"))
     assert "can't be written" in dialog.message.text()
     assert "report" in window.actions_by_name
+
+
+@pytest.mark.shared
+def test_answers_are_shown_and_can_be_changed(
+    window: MainWindow, settle: Callable[[], None], qtbot: QtBot, shared: Path, own_answers: Path
+) -> None:
+    path = shared / "trials/inputs/checkpoints/ck_order_a.pth.tar"
+    workspace = window.workspace
+    workspace.open_checkpoint(path, method="calm-em", saliency_activation="relu", large_feature_map=False)
+    settle()
+    before = window.hub.scene.explanation
+    dialog = CheckpointDialog(window.hub, window)
+    labels = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "method: calm-em" in labels and "saliency activation: relu" in labels
+    dialog.change.click()
+    qtbot.waitUntil(lambda: window.findChild(AnswersDialog) is not None, timeout=60_000)
+    asked = window.findChild(AnswersDialog)
+    assert asked is not None and asked.answers.saliency_activation == "relu"  # what was answered is the first choice
+    box = asked.choices["saliency_activation"]
+    box.setCurrentIndex(box.findData("softplus"))
+    asked.accept()
+    settle()
+    after = window.hub.scene.explanation
+    assert before is not None and after is not None
+    assert before.source["checkpoint"]["answers"]["saliency_activation"] == "relu"
+    assert after.source["checkpoint"]["answers"]["saliency_activation"] == "softplus"
+    dialog.deleteLater()
+
+
+def test_an_open_checkpoint_can_be_closed_in_its_dialog(window: MainWindow, settle: Callable[[], None]) -> None:
+    demo, cam = (str(bundled_checkpoints()[name].absolute()) for name in ("demo", "demo-cam"))
+    window.workspace.open_checkpoint(cam)
+    settle()
+    window.workspace.open_checkpoint(demo)
+    settle()
+    dialog = CheckpointDialog(window.hub, window)
+    rows = {dialog.opened.item(row).text(): row for row in range(dialog.opened.count())}
+    dialog.opened.setCurrentRow(rows["demo"])
+    assert not dialog.close_one.isEnabled()
+    dialog.opened.setCurrentRow(rows["demo-cam"])
+    dialog.close_one.click()
+    assert cam not in window.workspace.compute.models and cam not in window.hub.scene.checkpoint_names
+    assert dialog.opened.count() == len(rows) - 1
+    dialog.deleteLater()

@@ -109,6 +109,8 @@ class CheckpointDialog(QDialog):
         others.addWidget(self.close_one, 0, Qt.AlignmentFlag.AlignTop)
         form.addRow("Open", others)
         self._list_opened()
+        for button in (self.change, self.close_one):
+            button.setAutoDefault(False)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)

@@ -79,8 +79,11 @@ class PaneHeader(QWidget):
             self.setToolTip(tool_tip)
 
     def fitting_source(self, width: int) -> str:
-        """The checkpoint's name as it is written in a width: at most half of it, without its middle."""
-        return QFontMetrics(self.font()).elidedText(self.texts.source, Qt.TextElideMode.ElideMiddle, width // 2)
+        """The checkpoint's name in at most half of a width: where it's too long without its ending, then its middle."""
+        metrics, room, source = QFontMetrics(self.font()), width // 2, self.texts.source
+        if metrics.horizontalAdvance(source) > room:
+            source = source.removesuffix(".safetensors")
+        return metrics.elidedText(source, Qt.TextElideMode.ElideMiddle, room)
 
     def fitting(self, width: int) -> tuple[str, str, str]:
         """Label, name and number as they are written in a width."""

@@ -67,7 +67,7 @@ class CalmDoubleSpinBox(QDoubleSpinBox):
         self.setLocale(_plain_locale())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def validate(self, text: str, position: int) -> QValidator.State:
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         return super().validate(_pointed(text), position)
 
     def valueFromText(self, text: str) -> float:
