@@ -12,8 +12,7 @@ from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import CalmError, CheckpointError, DeviceMemoryError, PictureError
 from calm_gui.methods import Method
-from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers
-from calm_gui.model.files import sha256_of
+from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.explanation_disk import ExplanationDisk
@@ -22,6 +21,7 @@ from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.method_jobs import MethodJobs
 from calm_gui.session.open_models import OpenModels
 from calm_gui.session.state import State
+from calm_gui.session.trials import Trials
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
@@ -102,7 +102,7 @@ class Compute:
         self.disk = ExplanationDisk(None)
         self.later: Callable[[Callable[[], None]], object] = lambda call: call()
         self._imported_ahead = False
-        self._opening = False
+        self.trials = Trials(runner, cache, front, lambda key: self._load_picture(key), lambda: self.device)
         self._load = load
         self._cache = cache
         self._front = front
@@ -119,7 +119,7 @@ class Compute:
         """Whether a checkpoint is being loaded, or something that is shown is still being computed."""
         return (
             self.loading is not None
-            or self._opening
+            or self.trials.busy
             or bool(self.methods.asked)
             or any(pair not in self.failures and pair not in self._cache for pair in wanted_pairs(self._front.state))
         )
@@ -176,43 +176,6 @@ class Compute:
             )
         )
 
-    def preview(self, path: str, answers: Answers, done: Callable[[str], None]) -> None:
-        """Tell what a checkpoint with these answers would predict for the current picture, without opening it."""
-        picture = self._front.state.picture
-
-        def work(job: Job) -> str:
-            from calm_gui.model.loaded import load_model
-
-            model = load_model(path, self.device, None, job.progress, answers)
-            job.check()
-            top = model.explain(picture).top(5) if picture else []
-            return "\n".join(f"{p:.4f}  {model.classes.name_of(index)}" for index, p in top) or "no picture is open"
-
-        def told(text: str) -> None:
-            self._front.say("")
-            done(text)
-
-        self.runner.submit(Job("preview", work, told, lambda error: told(error_sentence(error)), self._front.say))
-
-    def question(self, path: str, done: Callable[[AnswersNeeded], None]) -> None:
-        """Find what a checkpoint of another program doesn't say, with what was answered for it."""
-
-        def work(job: Job) -> AnswersNeeded:
-            from calm_gui.model.loaded import load_model
-
-            known, told = recall_answers(sha256_of(path)), self.infos.get(path)
-            words, guess, count = f"what {Path(path).name} is was answered", Answers(), len(told.classes) if told else 0
-            asked: tuple[str, ...] = ()
-            try:
-                load_model(path, "cpu", None, job.progress, Answers())
-            except AnswersNeeded as question:
-                words, guess, asked = str(question), question.guess, question.open_questions
-                count = question.class_count or count
-            given = (name for name in known.to_json() if name not in ("classes", "outputs"))
-            return AnswersNeeded(words, known.over(guess), tuple(dict.fromkeys((*asked, *given))), count)
-
-        self.runner.submit(Job("question", work, done, lambda error: self._failed(error, path), self._front.say))
-
     def set_hierarchy(self, key: str, hierarchy: Hierarchy | None, supersets: tuple[str, ...]) -> None:
         """Use another hierarchy and superset table with a checkpoint's classes, until it is opened anew."""
         self._own_hierarchies[key] = hierarchy, supersets
@@ -227,45 +190,22 @@ class Compute:
         self.models.clear()
         self._cache.forget()
 
-    # Explanations
+    def ask_again(self, key: str) -> None:
+        """Ask what a checkpoint of another program doesn't say, beginning with what was answered."""
 
-    def first_that_opens(
+        def ask(question: AnswersNeeded) -> None:
+            self._front.ask(key, question)
+
+        self.trials.question(key, self.infos.get(key), ask, lambda error: self._failed(error, key))
+
+    def open_pictures(
         self, pictures: Sequence[str], first: int, done: Callable[[int, str], None], failed: Callable[[str], None]
     ) -> None:
-        """Find a picture that can be decoded, the one at a position or the next.
-
-        `done` gets its position, and why the first one couldn't be decoded (empty if it could); `failed` gets why none
-        could.
-        """
-        order = [*range(first, len(pictures)), *range(first)]
-
-        def work(job: Job) -> "tuple[int, Picture, str]":
-            fault: Exception | None = None
-            for position in order:
-                job.check()
-                try:
-                    return position, self._load_picture(pictures[position]), error_sentence(fault) if fault else ""
-                except Exception as error:
-                    fault = fault or error
-            assert fault is not None
-            raise fault
-
-        def found(result: "tuple[int, Picture, str]") -> None:
-            self._opening = False
-            position, pixels, why = result
-            self._cache.keep_picture(pictures[position], pixels)
-            done(position, why)
-
-        def none_found(error: Exception) -> None:
-            self._opening = False
-            if not isinstance(error, CalmError):
-                _log.error("unexpected failure", exc_info=error)
-            more = f" ({len(order) - 1} more can't be opened either)" if len(order) > 1 else ""
-            failed(f"{error_sentence(error)}{more}")
-
-        self._opening = True
+        """As `Trials.first_that_opens`; what takes long gives way, and is asked again by what comes."""
         self.methods.pause()
-        self.runner.submit(Job("opening", work, found, none_found, self._front.say, urgency=_AT_ONCE))
+        self.trials.first_that_opens(pictures, first, done, failed)
+
+    # Explanations
 
     def run(self) -> None:
         """Ask for every explanation that is shown but not at hand, then for the next picture's."""

@@ -146,11 +146,7 @@ class Workspace(Choosing, Arranging, Marking):
 
     def ask_again(self, checkpoint: str) -> None:
         """Ask anew what a checkpoint of another program doesn't say, beginning with what was answered."""
-
-        def ask(question: AnswersNeeded) -> None:
-            self.ask(checkpoint, question)
-
-        self.compute.question(checkpoint, ask)
+        self.compute.ask_again(checkpoint)
 
     def _on_state(self, old: State, new: State) -> None:
         if new.selection is not old.selection and (known := self._known(new.selection)) != new.selection:
@@ -192,10 +188,10 @@ class Workspace(Choosing, Arranging, Marking):
                 self.complain("there are no pictures in what was opened")
             return
         position = keys.index(file_key(current)) if current else 0
-        if not self.state.pictures:  # there is nothing to lose
+        if not self.state.pictures or keys[position] in self.state.pictures:  # there is nothing to lose
             self._show_pictures(keys, position)
         else:
-            self.compute.first_that_opens(keys, position, partial(self._show_pictures, keys), self._stay)
+            self.compute.open_pictures(keys, position, partial(self._show_pictures, keys), self._stay)
 
     def _show_pictures(self, keys: list[str], position: int, why: str = "") -> None:
         self.compute.forget_failures()

@@ -5,17 +5,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.model import answers as answers_module
+from calm_gui.model.answers import Answers
 from calm_gui.qt.autosave import Autosave, ended_sessions
 from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
@@ -369,10 +371,107 @@ def test_a_file_of_named_sets_that_cannot_be_read_is_left_alone(tmp_path: Path) 
     assert complaints and path.read_bytes() == b"{ half"
 
 
-@pytest.mark.parametrize("content", [b"{ half", b"[1]", b"\x80\x04K\x01."])
-def test_settings_that_cannot_be_read_are_put_aside(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"{ half", b"[1]", b"\x80\x04K\x01.", b"[" * 100_000])
+def test_damaged_settings_are_put_aside_and_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "settings.damaged").write_bytes(b"of another day")
     (tmp_path / "settings.json").write_bytes(content)
     settings = Settings(tmp_path / "settings.json")
+    assert "are damaged" in settings.note and "settings.damaged-2" in settings.note
     settings.set("theme", "dark")
-    assert (tmp_path / "settings.damaged").read_bytes() == content
-    assert Settings(tmp_path / "settings.json").text("theme") == "dark"
+    assert (tmp_path / "settings.damaged-2").read_bytes() == content
+    assert (tmp_path / "settings.damaged").read_bytes() == b"of another day"
+    again = Settings(tmp_path / "settings.json")
+    assert again.text("theme") == "dark" and again.note == ""
+
+
+@pytest.mark.parametrize("fault", ["a folder", "no permission"])
+def test_settings_that_cannot_be_read_stay_and_the_program_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    path = tmp_path / "settings.json"
+    if fault == "a folder":
+        path.mkdir()
+    else:
+        path.write_text('{"theme": "dark"}')
+        real = Path.lstat
+
+        def lstat(self: Path) -> os.stat_result:
+            if self == path:
+                raise PermissionError(13, "Permission denied", str(self))
+            return real(self)
+
+        monkeypatch.setattr(Path, "lstat", lstat)
+    settings = Settings(path)
+    settings.set("theme", "light")
+    assert settings.text("theme") == "light" and "aren't kept" in settings.note
+    monkeypatch.undo()
+    assert [each.name for each in tmp_path.iterdir()] == ["settings.json"]
+    assert path.is_dir() or path.read_text() == '{"theme": "dark"}'
+
+
+@pytest.mark.parametrize("content", [b"{ half", b"[1]"])
+def test_damaged_answers_are_put_aside_before_new_ones_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(answers_module, "answers_path", lambda: tmp_path / "answers.json")
+    (tmp_path / "answers.json").write_bytes(content)
+    assert answers_module.recall_answers("0") == Answers()
+    answers_module.remember_answers("1", Answers(method="cam"))
+    assert (tmp_path / "answers.damaged").read_bytes() == content
+    assert answers_module.recall_answers("1") == Answers(method="cam")
+
+
+def test_a_damaged_session_is_kept_aside_and_told(tmp_path: Path) -> None:
+    space, told = workspace(), list[str]()
+    space.on_complaint(told.append)
+    (tmp_path / "running-x.calm.damaged").write_bytes(b"of another day")
+    (tmp_path / "running-x.calm.json").write_bytes(b"{")
+    assert Autosave(space, tmp_path).left_over() == []
+    assert (tmp_path / "running-x.calm.damaged").read_bytes() == b"of another day"
+    assert (tmp_path / "running-x.calm.damaged-2").read_bytes() == b"{"
+    assert "running-x.calm.damaged-2" in told[-1]
+
+
+# Drops (B35)
+
+DROPS: dict[str, bytes | str | None] = {
+    "https://example.org/cat.jpg": "address",
+    "notes.txt": b"some words",
+    "README.md": "# Überschrift, in UTF-8\n".encode(),
+    "table.csv": b"name;age\nx;1\n",
+    "numbers.npz": b"PK\x03\x04....",
+    "page.html": b"<!DOCTYPE html><p>\xc3\xa4",
+    "paper.pdf": b"%PDF-1.7\n\xff\xfe\xfd",
+    "model.onnx": b"\x08\x07\x12\x07pytorch",
+    "cut.jpg": b"\xff\xd8\xff\xe0\x00\x10JFIF",
+    "empty.png": b"",
+    "s.calm.json": b"{",
+    "best.safetensors": b"\x10" * 64,
+    "best.pth": b"<html>",
+    "an empty folder": None,
+    "gone.png": "gone",
+    "pipe": "pipe",
+}
+
+
+@pytest.mark.parametrize("name", DROPS)
+def test_a_drop_of_anything_is_told_and_loses_nothing(
+    window: MainWindow, settle: Callable[[], None], qtbot: QtBot, tmp_path: Path, name: str
+) -> None:
+    before, shown = window.workspace.state, window.hub.scene.active.shown
+    what, path = DROPS[name], tmp_path / name
+    if isinstance(what, bytes):
+        path.write_bytes(what)
+    elif what is None:
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    data = QMimeData()
+    data.setUrls([QUrl(name) if what == "address" else QUrl.fromLocalFile(str(path))])
+    plain, button = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+    window.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, button, plain))
+    qtbot.waitUntil(lambda: not window.messages.isHidden(), timeout=60_000)
+    settle()
+    assert name.rsplit("/", 1)[-1] in window.messages.text.text() or what is None
+    assert window.workspace.state == before
+    assert window.hub.scene.active.shown is shown is not None

@@ -9,8 +9,8 @@ from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
-from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 from calm_gui.qt.dialogs.export_dialog import ExportDialog
+from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
 from calm_gui.qt.window.main_window import MainWindow

@@ -16,8 +16,8 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.model import answers as answers_module
 from calm_gui.model.picture import load_picture
 from calm_gui.qt.app import build_window
-from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.answers_dialog import AnswersDialog
+from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.report_dialog import ReportDialog, report_text
 from calm_gui.qt.docks.pictures_panel import PicturesPanel
 from calm_gui.qt.settings import Settings

@@ -147,7 +147,7 @@ class AnswersDialog(QDialog):
     def show_preview(self) -> None:
         """Load the checkpoint with these answers on the worker and show what it predicts."""
         self.preview.setText("loading …" + "\n " * 4)
-        self._workspace.compute.preview(self._checkpoint, self.answers, self._show)
+        self._workspace.compute.trials.preview(self._checkpoint, self.answers, self._show)
 
     def _show(self, text: str) -> None:
         try:
