@@ -31,6 +31,9 @@ _LEFT_OUT = ("**/*.map", "assets/javascripts/lunr", "404.html", "sitemap.xml*")
 """Files of the theme that an English site without a server has no use for."""
 
 FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+AS_TEXT = ("LICENSE", "NOTICE", "CITATION.cff", "SECURITY.md")
+"""Files of the root that the site shows as they are."""
+
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
@@ -44,6 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         **pictures,
         "iframe-worker.js": (ROOT / "tools/iframe-worker.js").read_text(encoding="utf-8"),
         **{page: _from_root(name) for name, page in FROM_ROOT.items()},
+        **{f"{name}.txt": (ROOT / name).read_bytes() for name in AS_TEXT},
     }
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
@@ -85,8 +89,8 @@ def _from_root(name: str) -> str:
             path = "tutorial.md"
         if path == "decisions":
             path = f"decisions/{min((ROOT / 'docs/decisions').glob('*.md')).name}"
-        if not path.endswith((".md", ".png")):
-            return f"]({path})" if "/" not in path and path.startswith("#") else "](contributing.md)"
+        if path in AS_TEXT:
+            path = f"{path}.txt"
         return f"]({path}" + (f"#{anchor}" if anchor else "") + ")"
 
     return _LINK.sub(target, (ROOT / name).read_text(encoding="utf-8"))
