@@ -22,8 +22,10 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.log_file import log_versions, start_log
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
-from calm_gui.qt.theme import DARK, LIGHT, apply_theme, system_prefers_dark
+from calm_gui.qt.theme import DARK, LIGHT, PAIRS, apply_theme, current_pair, system_prefers_dark
+from calm_gui.qt.widgets.numbers import write_decimals
 from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.render.naming import DECIMALS
 from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
 from calm_gui.session.workspace import Workspace
 
@@ -127,7 +129,8 @@ def run(options: argparse.Namespace) -> int:
     QTimer.singleShot(0, log_versions)
     settings = Settings(None if options.screenshot else settings_path())
     theme = options.theme or settings.text("theme") or ("dark" if system_prefers_dark() else "light")
-    apply_theme(DARK if theme == "dark" else LIGHT)
+    apply_theme(DARK if theme == "dark" else LIGHT, settings.text("colours"))
+    write_decimals(int(settings.number("decimals", DECIMALS)))
     if letters := settings.number("letters", 0):
         font = application.font()
         font.setPointSizeF(max(7.0, min(letters, 24.0)))
@@ -166,6 +169,7 @@ def _keep_explanations(window: MainWindow, settings: Settings) -> None:
 def _live(application: QApplication, window: MainWindow, options: argparse.Namespace, settings: Settings) -> int:
     """Show the window until the user closes it."""
     window.restore()
+    window.workspace.update_view(undoable=False, diverging=PAIRS[current_pair()].diverging)
     window.hub.fades = True
     window.show()
     _keep_explanations(window, settings)

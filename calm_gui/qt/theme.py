@@ -7,7 +7,17 @@ from PySide6.QtWidgets import QApplication
 
 import calm_resources
 
-__all__ = ["DARK", "LIGHT", "Theme", "apply_theme", "current_theme", "system_prefers_dark"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "PAIRS",
+    "Pair",
+    "Theme",
+    "apply_theme",
+    "current_pair",
+    "current_theme",
+    "system_prefers_dark",
+]
 
 
 class Theme(NamedTuple):
@@ -74,6 +84,23 @@ DARK = Theme(
     canvas="#14171b",
     chosen="#1d3533",
 )
+
+
+class Pair(NamedTuple):
+    """Colours of A and B that go together, in light and dark, and the colours of maps of their difference."""
+
+    title: str
+    light: tuple[str, str]
+    dark: tuple[str, str]
+    diverging: str
+
+
+PAIRS = {
+    "red-blue": Pair("red and blue", (LIGHT.target, LIGHT.contrast), (DARK.target, DARK.contrast), "RdBu"),
+    "orange-purple": Pair("orange and purple", ("#a9550a", "#5b3a94"), ("#b65c10", "#8161c4"), "PuOr"),
+    "brown-blue": Pair("brown and sky blue", ("#7a4f0c", "#0f6e93"), ("#96661c", "#1b7aa6"), "BrBG"),
+}
+"""By name, the first at first start. Each differs in lightness or along blue and yellow, which nearly all eyes see."""
 
 _SHEET = """
 QWidget {{ color: {text}; }}
@@ -185,6 +212,7 @@ QCheckBox::indicator:checked:disabled {{ background: {border}; border-color: {bo
 """
 
 _current = LIGHT
+_pair = "red-blue"
 
 
 def current_theme() -> Theme:
@@ -197,10 +225,17 @@ def system_prefers_dark() -> bool:
     return QApplication.palette().color(QPalette.ColorRole.Window).lightness() < 128
 
 
-def apply_theme(theme: Theme) -> None:
-    """Give the whole application a theme."""
-    global _current
-    _current = theme
+def current_pair() -> str:
+    """Name of the colours of A and B."""
+    return _pair
+
+
+def apply_theme(theme: Theme, pair: str | None = None) -> None:
+    """Give the whole application a theme, and A and B a pair of `PAIRS`; without one they keep theirs."""
+    global _current, _pair
+    _pair = pair if pair in PAIRS else _pair
+    colours = PAIRS[_pair].dark if theme.name == DARK.name else PAIRS[_pair].light
+    _current = theme = theme._replace(target=colours[0], contrast=colours[1])
     palette = QPalette()
     roles = {
         QPalette.ColorRole.Window: theme.window,

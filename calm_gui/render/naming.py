@@ -8,6 +8,7 @@ from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.core.maps import AnyMap, WinnerMap
 
 __all__ = [
+    "DECIMALS",
     "Named",
     "counted",
     "map_formula",
@@ -34,6 +35,9 @@ class Named(Protocol):
         """Their groups, if there are any."""
 
 
+DECIMALS = 3
+"""Of probabilities, where nothing else is asked for."""
+
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS = "\N{MINUS SIGN}"
 
@@ -43,21 +47,22 @@ def power_text(exponent: int) -> str:
     return f"×10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
 
 
-def number_text(value: float) -> str:
-    """A probability, or a difference of two, as people read it: three digits, or a power of ten."""
-    if value != 0 and abs(value) < 0.001:
-        mantissa, exponent = f"{value:.1e}".split("e")
+def number_text(value: float, decimals: int = DECIMALS) -> str:
+    """A probability, or a difference of two, as people read it: three decimals, or a power of ten."""
+    if value != 0 and abs(value) < 10.0**-decimals:
+        mantissa, exponent = f"{value:.{max(1, decimals - 2)}e}".split("e")
         return f"{mantissa} {power_text(int(exponent))}".replace("-", _MINUS)
-    return f"{value:.3f}".replace("-", _MINUS)
+    return f"{value:.{decimals}f}".replace("-", _MINUS)
 
 
-def probability_text(p: float) -> str:
+def probability_text(p: float, decimals: int = DECIMALS) -> str:
     """A probability in a fixed width, for rows: three decimals, ``<0.001`` and ``>0.999`` beside the ends."""
-    if 0 < p < 0.001:
-        return "<0.001"
-    if 0.999 < p < 1 - 5e-7:
-        return ">0.999"
-    return f"{p:.3f}"
+    least = 10.0**-decimals
+    if 0 < p < least:
+        return f"<{least:.{decimals}f}"
+    if 1 - least < p < 1 - 5e-4 * least:
+        return f">{1 - least:.{decimals}f}"
+    return f"{p:.{decimals}f}"
 
 
 def share_text(share: float) -> str:

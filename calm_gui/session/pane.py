@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, TypeAlias
 
 from calm_gui.core.explanation import AnyExplanation
-from calm_gui.core.readings import ATTRIBUTION, COUNTERFACTUAL, READINGS, SALIENCY, Reading
+from calm_gui.core.readings import ATTRIBUTION, CAM, COUNTERFACTUAL, READINGS, SALIENCY, Reading
 from calm_gui.methods import METHODS, Method
 
 __all__ = [
@@ -49,6 +49,7 @@ Shows: TypeAlias = Reading | Method | Picture
 
 _METHOD = "method:"
 
+_GRADIENT = METHODS["gradient"]
 CLASSIFIER_MAP = METHODS["grad_cam"]
 """What is shown of a classifier that has no reading."""
 
@@ -105,6 +106,8 @@ class Pane(NamedTuple):
         return cls(shows_from_text(text), about, checkpoint, picture)
 
 
-def default_panes() -> tuple[Pane, ...]:
-    """The panes of the first start."""
+def default_panes(calm: bool = True) -> tuple[Pane, ...]:
+    """The panes of the first start; of checkpoints without CALM's branches CAM and the gradient, of A and of B."""
+    if not calm:
+        return (Pane(CAM), Pane(CAM, "contrast"), Pane(_GRADIENT), Pane(_GRADIENT, "contrast"))
     return (Pane(ATTRIBUTION), Pane(ATTRIBUTION, "superset"), Pane(SALIENCY), Pane(COUNTERFACTUAL))

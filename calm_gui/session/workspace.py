@@ -23,6 +23,7 @@ from calm_gui.session.compute import Compute, LoadCheckpoint, wanted_pairs
 from calm_gui.session.expression import SPECIAL, Expression, evaluate, with_sets
 from calm_gui.session.jobs import Runner
 from calm_gui.session.ledger import sentence
+from calm_gui.session.pane import Pane, default_panes
 from calm_gui.session.picture_files import file_key, pictures_in
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Selection, State
@@ -69,8 +70,18 @@ class Workspace(Choosing, Arranging, Marking):
         self._listeners: list[Callable[[], None]] = []
         self._complaints: list[Callable[[str], None]] = []
         self._questions: list[Callable[[str, AnswersNeeded], None]] = []
-        self.store.observe(self._on_state)
         self.compute.read_info(checkpoint)
+        self.store.reset(self.state._replace(panes=self.default_panes))
+        self.store.observe(self._on_state)
+
+    @property
+    def default_panes(self) -> tuple[Pane, ...]:
+        """The panes that the checkpoint at hand begins with."""
+        return self._panes_for(self.state.selection.checkpoint)
+
+    def _panes_for(self, checkpoint: str) -> tuple[Pane, ...]:
+        info = self.compute.infos.get(checkpoint)
+        return default_panes(info is None or info.method.startswith("calm"))
 
     # What widgets listen to
 
@@ -313,7 +324,8 @@ class Workspace(Choosing, Arranging, Marking):
     def _speak(self, checkpoint: str) -> None:
         """Let the selection speak of a checkpoint's classes, and say what they lack."""
         selection, lacking = self._translated(checkpoint)
-        self.store.update(selection=selection)
+        untouched = self.state.panes == self.default_panes
+        self.store.update(selection=selection, panes=self._panes_for(checkpoint) if untouched else self.state.panes)
         self.changed()
         if lacking:
             self.complain(lacking)

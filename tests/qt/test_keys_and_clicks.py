@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.readings import READINGS
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
@@ -299,3 +300,25 @@ def test_the_films_filter_knows_the_groups_of_what_was_predicted(window: MainWin
     assert len(window.workspace.state.pictures) == 3  # what is open stays open
     film.everything.click()
     assert not any(film.list.isRowHidden(row) for row in range(3))
+
+
+def test_a_cam_checkpoint_begins_with_four_maps_that_differ(window: MainWindow, settle: Settle) -> None:
+    workspace, calm = window.workspace, window.workspace.state.panes
+    workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    settle()
+    panes = window.hub.scene.panes
+    assert [(pane.shows.key, pane.letter) for pane in panes] == [
+        *(("cam", "A"), ("cam", "B")),
+        *(("gradient", "A"), ("gradient", "B")),
+    ]
+    assert all(pane.shown is not None for pane in panes)
+    workspace.open_checkpoint(bundled_checkpoints()["demo"])
+    settle()
+    assert workspace.state.panes == calm
+    workspace.change_pane(0, shows=READINGS["winner"])
+    chosen = workspace.state.panes
+    workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    settle()
+    assert workspace.state.panes == chosen, "panes that a person arranged stay"
+    workspace.open_checkpoint(bundled_checkpoints()["demo"])
+    settle()

@@ -18,7 +18,7 @@ from calm_gui.qt.app import build_window
 from calm_gui.qt.docks import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Progress
 from calm_gui.qt.settings import Settings
-from calm_gui.qt.theme import DARK, LIGHT, Theme
+from calm_gui.qt.theme import DARK, LIGHT, PAIRS, Theme
 from calm_gui.qt.widgets.screen import fit_to_screen
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.pane import Pane, default_panes
@@ -425,6 +425,13 @@ def contrast(one: str, other: str) -> float:
     """As WCAG 2 has it."""
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_white_letters_stand_out_from_every_pair_of_colours(name: str, pair: str) -> None:
+    for colour in getattr(PAIRS[pair], name):
+        assert contrast("#ffffff", colour) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -27,7 +27,7 @@ def test_a_pane_with_its_own_picture_is_told_with_its_own_classes(window: MainWi
     assert sentence(window.hub.scene) == f"The map splits the {p:.3f} for {first} over the picture."
     workspace.activate(1)
     difference = p - hound.top(2)[1][1]
-    expected = f"Red cells speak for {first}, blue cells for {second}; they add up to +{difference:.3f}."
+    expected = f"Cells above 0 speak for {first}, cells below 0 for {second}; they add up to +{difference:.3f}."
     assert sentence(window.hub.scene) == expected
     assert window.hub.scene.panes[1].title.endswith(f"{first} − {second}")
 

@@ -35,7 +35,8 @@ class Counterfactual(Reading):
     def sentence(self, telling: Telling) -> str:
         """What the colours mean, and how much more or less probable A is."""
         total = ("+" if telling.total > 0 else "") + telling.number(telling.total)
-        return f"Red cells speak for {telling.target}, blue cells for {telling.contrast}; they add up to {total}."
+        a, b = telling.target, telling.contrast
+        return f"Cells above 0 speak for {a}, cells below 0 for {b}; they add up to {total}."
 
 
 COUNTERFACTUAL = READINGS.register(Counterfactual())

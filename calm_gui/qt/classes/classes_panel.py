@@ -88,6 +88,8 @@ class ClassesPanel(DockPanel):
         if self.tabs.isTabEnabled(position) != has_hierarchy:  # Qt paints all tabs anew, changed or not
             self.tabs.setTabEnabled(position, has_hierarchy)
         self.tree.show_scene(scene)
+        for view in (self.tree, self.predicted):
+            view.fit_numbers()
         if scene.explanation is not None and self._revealed is not scene.explanation and not self._searched:
             self._revealed = scene.explanation
             if scene.lead_class is not None and scene.hierarchy is not None:

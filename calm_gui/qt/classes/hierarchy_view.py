@@ -8,6 +8,7 @@ from calm_gui.qt.classes.hierarchy_model import KEY_ROLE, NAME, PROBABILITY, SIZ
 from calm_gui.qt.classes.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.classes.row_delegate import RowDelegate
 from calm_gui.qt.classes.row_painter import RowPainter, letter_areas, mark_area
+from calm_gui.qt.widgets import numbers
 from calm_gui.session.scene import Scene
 
 __all__ = ["HierarchyView"]
@@ -130,9 +131,15 @@ class HierarchyView(QTreeView):
                 index, QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             )
 
+    def fit_numbers(self) -> None:
+        """Give probabilities the width that they need."""
+        width = self.fontMetrics().horizontalAdvance(numbers.widest_probability()) + 14
+        if self.header().sectionSize(PROBABILITY) != width:
+            self.header().resizeSection(PROBABILITY, width)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         indentation = next(indented for width, indented in _WIDTHS if self.width() >= width)
-        self.header().resizeSection(PROBABILITY, self.fontMetrics().horizontalAdvance(">0.999") + 14)
+        self.fit_numbers()
         self.setIndentation(indentation)
         super().resizeEvent(event)
 

@@ -15,6 +15,7 @@ from calm_gui.qt.classes.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.classes.mark import Mark, mark_of
 from calm_gui.qt.classes.row_delegate import RowDelegate
 from calm_gui.qt.classes.row_painter import letter_areas, mark_area
+from calm_gui.qt.widgets import numbers
 from calm_gui.session.expression import class_key
 from calm_gui.session.scene import Scene
 
@@ -142,8 +143,14 @@ class PredictedView(QTableView):
         first, last = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
         return range(max(0, first), last + 1 if last >= 0 else self.classes.rowCount())
 
+    def fit_numbers(self) -> None:
+        """Give probabilities the width that they need."""
+        width = self.fontMetrics().horizontalAdvance(numbers.widest_probability()) + 14
+        if self.horizontalHeader().sectionSize(1) != width:
+            self.horizontalHeader().resizeSection(1, width)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.horizontalHeader().resizeSection(1, self.fontMetrics().horizontalAdvance(">0.999") + 14)
+        self.fit_numbers()
         super().resizeEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

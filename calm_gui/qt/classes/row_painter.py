@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QWidget
 
 from calm_gui.qt.classes.mark import Mark
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.letter import draw_letter, letter_colour
-from calm_gui.render.naming import probability_text
 
 __all__ = ["RowPainter", "letter_areas", "mark_area", "name_area"]
 
@@ -102,7 +102,7 @@ class RowPainter:
             QRectF(place.left(), place.top(), max(1.0, place.width() * min(p, 1.0)), place.height()), QColor(theme.bar)
         )
         painter.setPen(QColor(theme.text))
-        painter.drawText(place.adjusted(0, 0, -2, 0), _MIDDLE_RIGHT, probability_text(p))
+        painter.drawText(place.adjusted(0, 0, -2, 0), _MIDDLE_RIGHT, numbers.probability(p))
 
     def branch(self, painter: QPainter, area: QRect, is_open: bool) -> None:
         """Paint the arrow of a row with rows below."""
@@ -113,7 +113,7 @@ class RowPainter:
     def _picture(self, what: object, size: QSize, paint: Callable[[QPainter], None]) -> QPixmap:
         """A small part of a row; kept, since lines take longer to draw than a picture."""
         ratio = self._view.devicePixelRatioF()
-        key = (what, size.toTuple(), ratio, current_theme().name)
+        key = (what, size.toTuple(), ratio, current_theme())
         if key not in self._pictures:
             pixmap = QPixmap(size * ratio)
             pixmap.setDevicePixelRatio(ratio)

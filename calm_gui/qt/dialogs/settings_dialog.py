@@ -1,4 +1,4 @@
-"""What is set for all sessions, on one page: look, device, what is kept on disk, keys."""
+"""What is set for all sessions, on one page: look, numbers, device, what is kept on disk, keys."""
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
-from calm_gui.qt.theme import DARK, current_theme
-from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
+from calm_gui.qt.theme import DARK, PAIRS, apply_theme, current_pair, current_theme
+from calm_gui.qt.widgets.calm_fields import CalmComboBox, CalmDoubleSpinBox, CalmSpinBox
+from calm_gui.qt.widgets.numbers import MOST_DECIMALS, decimals, write_decimals
 from calm_gui.session.explanation_files import MOST_MEGABYTES, ExplanationFiles, explanation_folder
 
 __all__ = ["SettingsDialog"]
@@ -44,7 +45,7 @@ class SettingsDialog(QDialog):
         self._hub, self._settings = hub, settings
         self.theme = QComboBox()
         self.theme.addItems(["Light", "Dark"])
-        self.theme.setCurrentIndex(int(current_theme() is DARK))
+        self.theme.setCurrentIndex(int(current_theme().name == DARK.name))
         self.theme.currentIndexChanged.connect(lambda index: self.theme_chosen.emit(bool(index)))
         self.letters = CalmDoubleSpinBox()
         self.letters.setRange(7, 24)
@@ -53,6 +54,20 @@ class SettingsDialog(QDialog):
         self.letters.setValue(QApplication.font().pointSizeF())
         self.letters.setKeyboardTracking(False)
         self.letters.valueChanged.connect(self._set_letters)
+        self.colours = CalmComboBox()
+        for key, pair in PAIRS.items():
+            self.colours.addItem(pair.title, key)
+        self.colours.setCurrentIndex(self.colours.findData(current_pair()))
+        self.colours.setToolTip(
+            "Each pair can be told apart with colour-blind eyes; maps of A − B take the colours that go with it"
+        )
+        self.colours.currentIndexChanged.connect(lambda _: self._set_colours(self.colours.currentData()))
+        self.decimals = CalmSpinBox()
+        self.decimals.setRange(2, MOST_DECIMALS)
+        self.decimals.setSuffix(" decimals")
+        self.decimals.setValue(decimals())
+        self.decimals.setToolTip("Of probabilities in the window; tooltips have all that are known, exports three")
+        self.decimals.valueChanged.connect(self._set_decimals)
         self.device = QLabel(hub.workspace.compute.device)
         self.device.setToolTip("Change it in File > Checkpoint and device")
         self.cache = CalmSpinBox()
@@ -68,20 +83,28 @@ class SettingsDialog(QDialog):
         self.held.setObjectName("muted")
         self.clear = QPushButton("Clear")
         self.clear.clicked.connect(self._clear)
-        keys = QPushButton("Keys…")
+        keys = QPushButton("Change keys…")
         keys.clicked.connect(self.keys_wanted)
         folder = QPushButton("Open folder")
         folder.clicked.connect(self._open_folder)
         form = QFormLayout()
         form.addRow("Theme", self.theme)
         form.addRow("Letters", self.letters)
+        form.addRow("A and B", self.colours)
+        form.addRow("Numbers", self.decimals)
         form.addRow("Device", self.device)
         kept = QHBoxLayout()
         for part in (self.cache, self.held, self.clear, folder):
             kept.addWidget(part)
         form.addRow("Keep explanations", kept)
-        form.addRow("", keys)
-        for widget, name in ((self.theme, "Theme"), (self.letters, "Size of letters"), (self.cache, "Space on disk")):
+        form.addRow("Keys", keys)
+        for widget, name in (
+            (self.theme, "Theme"),
+            (self.letters, "Size of letters"),
+            (self.colours, "Colours of A and B"),
+            (self.decimals, "Decimals of probabilities"),
+            (self.cache, "Space on disk"),
+        ):
             widget.setAccessibleName(name)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -106,6 +129,18 @@ class SettingsDialog(QDialog):
         font.setPointSizeF(size)
         QApplication.setFont(font)
         self._settings.set("letters", size)
+
+    def _set_colours(self, pair: str) -> None:
+        """Give A and B other colours, and maps of their difference those that go with them."""
+        apply_theme(current_theme(), pair)
+        self._settings.set("colours", pair)
+        self._hub.workspace.update_view(undoable=False, diverging=PAIRS[pair].diverging)
+        self._hub.scene_changed.emit(self._hub.scene)
+
+    def _set_decimals(self, count: int) -> None:
+        write_decimals(count)
+        self._settings.set("decimals", count)
+        self._hub.scene_changed.emit(self._hub.scene)
 
     def _set_cache(self, megabytes: int) -> None:
         self._settings.set("cache megabytes", megabytes)

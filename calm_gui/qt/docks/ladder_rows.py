@@ -10,9 +10,10 @@ from calm_gui.core.cam_explanation import CamExplanation
 from calm_gui.core.geometry import interpolate
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.letter import draw_letter, letter_colour
 from calm_gui.render.colormap import premultiplied_table
-from calm_gui.render.naming import counted, probability_text, share_text
+from calm_gui.render.naming import counted, share_text
 from calm_gui.render.scale import Scale, fit_scale
 from calm_gui.session.scene import Scene, StripStep
 
@@ -85,6 +86,7 @@ class LadderRows(QWidget):
             scene.contrast,
             scene.target,
             scene.explanation,
+            numbers.decimals(),
         )
         if look == self._look and len(steps) == len(self.steps) and all(map(_alike, steps, self.steps)):
             return
@@ -157,7 +159,7 @@ class LadderRows(QWidget):
 
     def _numbers_width(self) -> int:
         advance = self.fontMetrics().horizontalAdvance
-        return advance(">0.999") + advance(share_text(0.99)) + 20
+        return advance(numbers.widest_probability()) + advance(share_text(0.99)) + 20
 
     # Painting
 
@@ -210,7 +212,7 @@ class LadderRows(QWidget):
         theme, line = current_theme(), self.fontMetrics().height()
         size = counted(len(step.node.classes), "class", "classes")
         note = f"{len(step.node.classes)} · suggested" if step.suggested else size
-        p, spread = probability_text(step.probability), share_text(step.area)
+        p, spread = numbers.probability(step.probability), share_text(step.area)
         font = QFont(self.font())
         font.setBold(step.suggested)
         middle, right = int(Qt.AlignmentFlag.AlignVCenter), int(Qt.AlignmentFlag.AlignRight)
@@ -223,10 +225,10 @@ class LadderRows(QWidget):
             words.setRight(area.right() - self._numbers_width() - 4)
             lines = ((step.node.name, theme.text), (note, theme.muted))
             painter.setPen(QColor(theme.text))
-            numbers = area.adjusted(0, 0, -8, 0)
-            painter.drawText(numbers, right | middle, spread)
-            numbers.setRight(numbers.right() - painter.fontMetrics().horizontalAdvance(share_text(0.99)) - 8)
-            painter.drawText(numbers, right | middle, p)
+            place = area.adjusted(0, 0, -8, 0)
+            painter.drawText(place, right | middle, spread)
+            place.setRight(place.right() - painter.fontMetrics().horizontalAdvance(share_text(0.99)) - 8)
+            painter.drawText(place, right | middle, p)
         offered = self._letters(position) if position == self._hovered else {}
         if offered and not self.lying:
             words.setRight(min(words.right(), offered["A"].left() - 4))
@@ -298,7 +300,7 @@ class LadderRows(QWidget):
         if event.modifiers() == Qt.KeyboardModifier.NoModifier and event.key() in moves and self.steps:
             self._current = min(max(self._current + moves[Qt.Key(event.key())], 0), len(self.steps) - 1)
             step = self.steps[self._current]
-            self.setAccessibleDescription(f"{step.node.name}, p {probability_text(step.probability)}")
+            self.setAccessibleDescription(f"{step.node.name}, p {numbers.probability(step.probability)}")
             self.update()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.steps:
             as_b = event.modifiers() & Qt.KeyboardModifier.ControlModifier

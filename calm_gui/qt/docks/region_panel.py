@@ -23,10 +23,10 @@ from calm_gui.core.explanation import Explanation
 from calm_gui.late import np
 from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.number_table import NumberTable
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.widgets.set_menu import show_set_menu
-from calm_gui.render.naming import number_text
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.scene import Scene
 
@@ -63,7 +63,7 @@ class RegionPanel(DockPanel):
         self._buttons = (rename, remove)
         heading = QLabel("Which classes live here")
         heading.setObjectName("heading")
-        self.table = NumberTable("Classes in the region", number=number_text)
+        self.table = NumberTable("Classes in the region", number=numbers.number)
         self.table.rows.show(_HEADING, ())
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
@@ -129,11 +129,11 @@ class RegionPanel(DockPanel):
             return
         shape, region = scene.regions[row]
         parts = [f"{region.cells:.1f} cells, {100 * region.cells / region.weights.size:.0f} % of the picture"]
-        parts.append(f"p(z in R|x) {number_text(float((explanation.saliency().values * region.weights).sum()))}")
+        parts.append(f"p(z in R|x) {numbers.number(float((explanation.saliency().values * region.weights).sum()))}")
         for letter, classes in (("A", scene.target), ("B", scene.contrast)):
             if classes:
                 mass, whole = explanation.probability(classes, region), explanation.probability(classes)
-                parts.append(f"p({letter}, z in R|x) {number_text(mass)}{_shares(mass, whole)}")
+                parts.append(f"p({letter}, z in R|x) {numbers.number(mass)}{_shares(mass, whole)}")
         self.numbers.setText("\n".join(parts))
         if self._shown != (id(explanation), shape):
             self._shown = (id(explanation), shape)
@@ -146,9 +146,9 @@ class RegionPanel(DockPanel):
     def _fit_numbers(self, rows: list[tuple[str, float, float, int]]) -> None:
         """Give the columns of numbers the width that they need; the names get what is left."""
         advance = self.table.fontMetrics().horizontalAdvance
-        texts = [(number_text(p), number_text(share), str(index)) for _, p, share, index in rows]
-        for column, numbers in enumerate(zip(*texts, strict=True), start=1):
-            width = max(advance(_HEADING[column]) + _ARROW, advance(max(numbers, key=len)) + 9)
+        texts = [(numbers.number(p), numbers.number(share), str(index)) for _, p, share, index in rows]
+        for column, written in enumerate(zip(*texts, strict=True), start=1):
+            width = max(advance(_HEADING[column]) + _ARROW, advance(max(written, key=len)) + 9)
             self.table.setColumnWidth(column, width)
 
     def _show_menu(self, place: QPoint) -> None:

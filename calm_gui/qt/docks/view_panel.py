@@ -22,6 +22,7 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
 from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.theme import PAIRS, current_pair
 from calm_gui.qt.widgets.calm_fields import CalmComboBox, CalmDoubleSpinBox, CalmSlider, CalmSpinBox
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.segments import Segments
@@ -70,7 +71,9 @@ class ViewPanel(DockPanel):
         around.setContentsMargins(0, 0, 0, 0)
         around.addWidget(self.scroller)
         reset = IconButton("reset", "The view as at the first start")
-        reset.clicked.connect(lambda: self._workspace.store.update(view=View()))
+        reset.clicked.connect(
+            lambda: self._workspace.store.update(view=View(diverging=PAIRS[current_pair()].diverging))
+        )
         self.tools = (reset,)
         content = QFrame()
         content.setObjectName("panel")

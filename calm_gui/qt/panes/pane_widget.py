@@ -13,6 +13,7 @@ from calm_gui.qt.panes.pane_header import HeaderTexts, PaneHeader
 from calm_gui.qt.panes.pane_menu import fill_pane_menu
 from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.render.naming import number_text
 from calm_gui.session.scene import PaneContent, Scene
 
@@ -112,7 +113,8 @@ class PaneWidget(QFrame):
                 f"relative error {number_text(check.error)}"
             )
         passed = check.passed if check else None
-        texts = HeaderTexts(content.label, content.letter, content.name, content.number, alike, passed, content.source)
+        number = _number(content)
+        texts = HeaderTexts(content.label, content.letter, content.name, number, alike, passed, content.source)
         self.header.show_texts(texts, tip)
         view = scene.state.view
         picture = content.pane.picture or scene.state.picture
@@ -194,3 +196,11 @@ class PaneWidget(QFrame):
             cell = self._content.drawn.geometry.cell_at(*point)
             value = float(self._content.drawn.values[cell]) if cell else None
         self.bar.set_mark(value)
+
+
+def _number(content: PaneContent) -> str:
+    """The map's sum with the decimals that are set, where it means something; else what the content says."""
+    shown = content.shown
+    if not isinstance(shown, Map) or shown.check is None:
+        return content.number
+    return ("+" if shown.kind.signed and shown.sum > 0 else "") + numbers.number(shown.sum)

@@ -172,7 +172,7 @@ def _view(window: Commanded) -> Menu:
         None,
         *_docks(window),
         None,
-        Command("theme", "D&ark", window.set_dark, "Ctrl+D", checked=current_theme() is DARK),
+        Command("theme", "D&ark", window.set_dark, "Ctrl+D", checked=current_theme().name == DARK.name),
         Command("pictures_alone", "Pictures &alone", window.set_pictures_alone, "F11", checked=False),
         Command("full_screen", "F&ull screen", window.set_full_screen, "Shift+F11", checked=False),
     ]

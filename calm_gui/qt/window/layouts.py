@@ -6,7 +6,7 @@ from pathlib import Path
 from calm_gui.api import bundled_checkpoints
 from calm_gui.core.readings import ATTRIBUTION, CONDITIONAL, COUNTERFACTUAL, SALIENCY
 from calm_gui.methods import METHODS
-from calm_gui.session.pane import MAX_PANES, PICTURE, Pane, default_panes
+from calm_gui.session.pane import MAX_PANES, PICTURE, Pane
 from calm_gui.session.workspace import Workspace
 
 __all__ = ["LAYOUTS", "Layout"]
@@ -37,7 +37,7 @@ def _checkpoints(workspace: Workspace) -> tuple[Pane, ...]:
 
 LAYOUTS: dict[str, Layout] = {
     "One pane": lambda _: (Pane(ATTRIBUTION),),
-    "Four readings": lambda _: default_panes(),
+    "Four readings": lambda workspace: workspace.default_panes,
     "Figure 1: A, B, A − B": lambda _: (Pane(ATTRIBUTION), Pane(ATTRIBUTION, "contrast"), Pane(COUNTERFACTUAL)),
     "Figure 3: all readings": lambda _: (
         Pane(PICTURE),

@@ -15,10 +15,11 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.letter import draw_letter
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.set_popup import SetPopup
-from calm_gui.render.naming import counted, number_text
+from calm_gui.render.naming import counted
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 
@@ -73,7 +74,7 @@ class SetField(QWidget):
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's set."""
         selection = scene.state.selection
-        known = (selection, scene.explanation, scene.info, scene.state.picture)
+        known = (selection, scene.explanation, scene.info, scene.state.picture, numbers.decimals())
         if known == self._told:
             return
         self._told = known
@@ -87,7 +88,7 @@ class SetField(QWidget):
             self.name = _FIRST[self._role] if scene.state.picture is None else "…"
         else:
             self.name = scene.name(expression)
-        self.number = "" if p is None else number_text(p)
+        self.number = "" if p is None else numbers.number(p)
         size = f" · {counted(len(classes), 'class', 'classes')}" if len(classes) > 1 else ""
         exact = f"\np = {p:.7g}" if p is not None else ""
         self.setToolTip(f"{_ROLES[self._role]}: {self.name}{size}{exact}\nClick to choose another; Delete empties it")

@@ -28,9 +28,9 @@ from PySide6.QtWidgets import (
 
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.window.term_row import TermRow
-from calm_gui.render.naming import probability_text
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 from calm_gui.session.suggestions import Suggestion, found_sets, suggested_sets
@@ -78,7 +78,7 @@ class _Delegate(QStyledItemDelegate):
         if option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
             painter.fillRect(option.rect, QColor(theme.hover))
         area = option.rect.adjusted(10, 3, -10, -3)
-        number = "" if row.p is None else probability_text(row.p)
+        number = "" if row.p is None else numbers.probability(row.p)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         painter.setPen(QColor(theme.text))
         painter.drawText(area, right, number)
