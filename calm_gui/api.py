@@ -24,7 +24,8 @@ FIRST_PICTURE = "afghan_hound.jpg"
 
 def bundled_checkpoints() -> dict[str, Path]:
     """Names and files of the checkpoints that ship with the program (``demo``, ``demo-cam``)."""
-    return {path.stem: path for path in sorted(calm_resources.path("checkpoints").glob("*.safetensors"))}
+    found = calm_resources.path("checkpoints").glob("*.safetensors")
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
 
 def bundled_facts(name: str) -> str:

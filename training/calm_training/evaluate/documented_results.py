@@ -48,7 +48,7 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
     slow = ("attribution", "cam", "integrated_gradients", "smoothgrad", "vargrad", "occlusion")
     found = [
         Part(Plan("wsol", boxes, report=CHOSEN_ON), CHECKPOINTS, "wsol", OVER_CAM),
-        Part(Plan("masks", masks), CHECKPOINTS, "masks"),
+        Part(Plan("masks", masks), CHECKPOINTS, "masks", OVER_CAM),
         Part(
             Plan("removal", boxes, report=ALL - 300, maps=("attribution", "cam"), settings={"most": 50}),
             CHECKPOINTS,
