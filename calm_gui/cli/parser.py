@@ -103,7 +103,11 @@ def build_parser() -> argparse.ArgumentParser:
     add("--resume", action="store_true", help="go on with an interrupted batch in the same --out")
     add("--shard", metavar="I/N", help="only the I-th of N parts; torchrun's ranks are shards by themselves")
     add("--batch-size", type=int, metavar="N", help="pictures per forward pass (default 1 on a CPU, 16 on a GPU)")
-    add("--truth", metavar="FILE.csv", help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...)")
+    add(
+        "--truth",
+        metavar="FILE.csv",
+        help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...); else a folder named like a class",
+    )
     add("--where", metavar="CONDITION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
     add("--by", default="p", metavar="COLUMN", help="column for --contact-sheet (default p)")

@@ -29,7 +29,7 @@ from calm_gui.session.output_names import output_names
 from calm_gui.session.picture_result import PictureResult, Row
 from calm_gui.session.request import Request
 from calm_gui.session.summary_columns import COLUMNS
-from calm_gui.session.truth import GroundTruth, boxes_outside
+from calm_gui.session.truth import GroundTruth, boxes_outside, true_class
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -275,7 +275,7 @@ class _Maker:
             "file": path,
             "name": name,
             "checkpoint": self.label,
-            **_truth_columns(found, self.truth.class_of(path)),
+            **_truth_columns(found, true_class(self.truth, path, found.classes)),
         }
         rows = [origin | summary_row(found, text, request.contrast, boxes) for text in request.targets]
         exports = planned_exports(found, maps, self.plan.formats, self.plan.figure, name, boxes)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from calm_gui.model.picture_suffixes import PICTURE_SUFFIXES
+from calm_gui.model.picture_folder import pictures_of
 
 __all__ = ["file_key", "file_stamp", "pictures_in"]
 
@@ -30,13 +30,13 @@ def file_stamp(path: str) -> tuple[int, int]:
 def pictures_in(paths: Iterable[str | Path]) -> list[str]:
     """Absolute paths of files, and of the pictures in folders, in order and each once.
 
-    Hidden files (such as the side files that macOS leaves) are passed over in folders.
+    A folder that has no picture itself stands for those in its folders. Hidden files (such as the side files that
+    macOS leaves) are passed over in folders.
     """
     found: dict[str, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURE_SUFFIXES and p.name[0] != ".")
-            found.update(dict.fromkeys(map(file_key, inside)))
+            found.update(dict.fromkeys(map(file_key, pictures_of(path))))
         else:
             found[file_key(path)] = None
     return list(found)

@@ -17,7 +17,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "predicted_wnid": "its WordNet id",
         "predicted_name": "its name",
         "p_predicted": "p of that class, 0 to 1",
-        "truth_index": "index of the class that the ground truth names",
+        "truth_index": "index of the class that the ground truth names, or else the picture's folder",
         "truth_name": "its name",
         "p_truth": "p of that class, 0 to 1",
         "target": "the target A, as it was asked for",

@@ -14,7 +14,7 @@ from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
 from calm_gui.model.files import read_bounded
 
-__all__ = ["GroundTruth", "boxes_outside", "class_of_folder", "read_truth"]
+__all__ = ["GroundTruth", "boxes_outside", "class_of_folder", "read_truth", "true_class"]
 
 _MAX_BYTES = 200_000_000
 
@@ -83,6 +83,12 @@ def class_of_folder(picture: str, classes: ClassTable) -> int | None:
     """Class that a picture's folder names, as `calm_gui.core.comparison.class_named` finds it."""
     info = class_named(Path(picture).parent.name, classes)
     return info.index if info else None
+
+
+def true_class(truth: GroundTruth, picture: str, classes: ClassTable) -> int | None:
+    """Class that a picture shows, by a table or else by the name of its folder; None if neither says."""
+    known = truth.class_of(picture)
+    return class_of_folder(picture, classes) if known is None else known
 
 
 def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:

@@ -28,7 +28,7 @@ from calm_gui.session.picture_files import file_key, pictures_in
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Selection, State
 from calm_gui.session.store import Store
-from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
+from calm_gui.session.truth import GroundTruth, read_truth, true_class
 
 if TYPE_CHECKING:
     from calm_gui.session.persistence import SavedSession
@@ -415,10 +415,7 @@ class Workspace(Choosing, Arranging, Marking):
     def true_class(self, picture: str) -> int | None:
         """The class that a picture shows, from the table or its folder's name; None if it isn't known."""
         info = self.compute.infos.get(self.state.selection.checkpoint)
-        if info is None:
-            return None
-        known = self.truth.class_of(picture)
-        return class_of_folder(picture, info.classes) if known is None else known
+        return None if info is None else true_class(self.truth, picture, info.classes)
 
     def set_target_of(self, node: Node, explanation: AnyExplanation) -> None:
         """Make a group of an explanation the target, whichever checkpoint's classes the selection speaks of."""

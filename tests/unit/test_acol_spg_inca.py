@@ -1,5 +1,6 @@
 """ACoL, SPG and our reading of InCA against golden values and slow writings of their definitions."""
 
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.loaded import load_model
-from calm_training.methods import Batch, training_methods
+from calm_training.methods import Batch, make_methods, training_methods
 from calm_training.methods.acol import Acol, AcolSettings
 from calm_training.methods.inca_reading import NonLocalAttention, Seen, consistency_loss, contrast_loss
 from calm_training.methods.spg import Spg, SpgSettings, certain, guided_loss
@@ -217,22 +218,33 @@ def test_acol_and_spg_stand_where_the_benchmark_has_them(backbone):
             assert network(torch.zeros(1, 3, 224, 224)).shape[2:] == (28, 28)
 
 
-def test_no_masks_are_computed_at_test_time(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "mask", "places"), [("spg", "certain", 3), ("inca-reading", "parts_of", 2), ("adl", "drop_mask", 2)]
+)
+def test_no_masks_are_computed_at_test_time(monkeypatch, name, mask, places):
     torch.manual_seed(0)
-    method = Spg()
+    names = ["cam", name] if name == "adl" else [name]
+    objective, methods = make_methods({n: training_methods()[n].Settings() for n in names})
     backbone = build_backbone("timm:test_efficientnet", 16)
-    network = HeadNetwork(backbone, method.make_head(backbone.channels, 3))
-    method.attach(network, network, "timm:test_efficientnet")
-    calls = []
-    monkeypatch.setattr("calm_training.methods.spg.certain", lambda *a: calls.append(1) or certain(*a))
+    network = HeadNetwork(backbone, objective.make_head(backbone.channels, 3))
+    plain = network.eval()(torch.ones(2, 3, 64, 64))[0]
+    for method in methods:
+        method.attach(network, network, "timm:test_efficientnet")
+    module = sys.modules[f"calm_training.methods.{name.replace('-', '_')}"]
+    calls, original = [], getattr(module, mask)
+    monkeypatch.setattr(module, mask, lambda *arguments: calls.append(1) or original(*arguments))
     network.eval()
-    method.scores(network(torch.rand(2, 3, 64, 64)))
-    assert not calls
-    assert not method.seen
+    outputs = network(torch.ones(2, 3, 64, 64))
+    assert torch.equal(outputs[0], plain)
+    objective.scores(outputs)
+    assert not calls and not getattr(objective, "seen", {})
     network.train()
     batch = batch_of(2, (64, 64))
-    method.loss(method.outputs(network, batch), batch)
-    assert len(calls) == 3
+    for method in methods:
+        if hasattr(method, "drops"):  # whatever would be drawn, training makes masks now
+            method.drops = np.ones(2, np.bool_)
+    objective.loss(objective.outputs(network, batch), batch)
+    assert len(calls) >= places
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -96,6 +96,35 @@ def test_json_goes_to_stdout_alone(checkpoint, folder, tmp_path, capsys):
         assert [row["name"] for row in csv.DictReader(file)] == ["a", "b", "ünïcode 名"]
 
 
+def test_folders_of_classes_tell_the_truth(checkpoint, tmp_path, capsys):
+    """As data sets are laid out, with what systems leave beside pictures."""
+    pictures = tmp_path / "val"
+    for name in ("n02088364/a.jpg", "Afghan hound/b.jpg", "crane/c.jpg", "somewhere/d.jpg"):
+        (pictures / name).parent.mkdir(parents=True)
+        shutil.copy(SAMPLE, pictures / name)
+    for name in (".DS_Store", "n02088364/Thumbs.db", "n02088364/._a.jpg", ".trash/x.jpg", "__MACOSX/x.jpg"):
+        (pictures / name).parent.mkdir(exist_ok=True)
+        (pictures / name).write_text("none of the user's")
+    command = [str(pictures), "--checkpoint", checkpoint, "--out", str(tmp_path / "out"), "--format", "none", "--quiet"]
+    assert main(command) == 0
+    with (tmp_path / "out/summary.csv").open(encoding="utf-8", newline="") as file:
+        rows = {Path(row["file"]).name: row for row in csv.DictReader(file)}
+    # Two classes are called crane, and none somewhere.
+    assert {name: row["truth_index"] for name, row in rows.items()} == {
+        "a.jpg": "1",
+        "b.jpg": "0",
+        "c.jpg": "",
+        "d.jpg": "",
+    }
+    assert rows["a.jpg"]["truth_name"] == "beagle" and 0 < float(rows["a.jpg"]["p_truth"]) < 1
+    table = tmp_path / "truth.csv"
+    table.write_text("file,class_index\na.jpg,5\n")
+    assert main([*command, "--truth", str(table), "--overwrite"]) == 0
+    with (tmp_path / "out/summary.csv").open(encoding="utf-8", newline="") as file:
+        found = {Path(row["file"]).name: row["truth_index"] for row in csv.DictReader(file)}
+    assert (found["a.jpg"], found["b.jpg"]) == ("5", "0")  # the table counts before the folder
+
+
 def test_all_inputs_failing_is_status_one(checkpoint, capsys):
     assert main(["nosuch.jpg", "--checkpoint", checkpoint, "--quiet"]) == 1
     said = capsys.readouterr()

@@ -195,6 +195,14 @@ def test_a_picture_is_open_once_whatever_way_leads_to_it(tmp_path: Path) -> None
     assert workspace.compute.loading == str(tmp_path / "x.safetensors")
 
 
+def test_a_folder_without_pictures_stands_for_those_in_its_folders(tmp_path: Path) -> None:
+    for name in ("set/b/2.jpg", "set/a/1.png", "set/a/deep/0.jpg", "set/.hidden/3.jpg", "flat/1.jpg", "flat/sub/2.jpg"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    found = [str(Path(key).relative_to(tmp_path)) for key in pictures_in([tmp_path / "set", tmp_path / "flat"])]
+    assert found == ["set/a/1.png", "set/a/deep/0.jpg", "set/b/2.jpg", "flat/1.jpg"]
+
+
 @pytest.mark.parametrize(
     ("kind", "points", "kept"),
     [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from calm_gui.errors import DataError
 from calm_gui.model.class_names import class_table
-from calm_gui.model.picture_suffixes import PICTURE_SUFFIXES
+from calm_gui.model.picture_folder import is_hidden, pictures_below
 from calm_training.datasets.layout import Layout
 from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
 
@@ -27,12 +27,7 @@ def read_folder(root: Path, split: str) -> PictureSet:
     folders = sorted(_folders(base), key=lambda folder: natural_key(folder.name))
     if not folders:
         raise DataError(f"{base} has no folders; one folder of pictures for each class is expected")
-    samples = [
-        Sample(path, label)
-        for label, folder in enumerate(folders)
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in PICTURE_SUFFIXES and not any(map(_is_hidden, path.relative_to(folder).parts))
-    ]
+    samples = [Sample(path, label) for label, folder in enumerate(folders) for path in pictures_below(folder)]
     names = [folder.name for folder in folders]
     counts = [0] * len(folders)
     for sample in samples:
@@ -48,15 +43,6 @@ FOLDER = Layout(folder_splits, read_folder)
 
 def _folders(base: Path) -> list[Path]:
     try:
-        return [entry for entry in base.iterdir() if entry.is_dir() and not _is_hidden(entry.name)]
+        return [entry for entry in base.iterdir() if entry.is_dir() and not is_hidden(entry.name)]
     except OSError as error:
         raise DataError(f"{base} can't be read: {error.strerror}") from error
-
-
-_OF_SYSTEMS = frozenset({"__macosx", "@eadir", "@recycle", "#recycle", "#snapshot", "$recycle.bin", "lost+found"})
-"""Folders that archives and file servers put beside a user's own, in lower case."""
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether a file or folder is none of the user's: hidden, or put beside it by a system."""
-    return name.startswith(".") or name.casefold() in _OF_SYSTEMS
