@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,8 +36,9 @@ from calm_gui.model.info import CheckpointInfo, InputSpec, read_info
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
-from calm_training.loop import train
+from calm_training.loop import RunInterruptedError, train
 from calm_training.methods.calm_em import CalmEmSettings
+from calm_training.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from calm_gui.qt.window.main_window import MainWindow
@@ -318,8 +320,9 @@ def runs(report: Report) -> None:
         best = train(_config(card, 2, "bfloat16"), data, Path(folder) / "amp", quiet=True)
         f = calm_gui.load_checkpoint(best, device=card).explain(next(data.glob("val/red/*"))).f
         report.check("a run in bfloat16 ends with finite weights", bool(np.isfinite(f).all()))
-        for epochs, device in ((1, "cpu"), (2, card), (3, "cpu")):
-            train(_config(device, epochs), data, out, resume=epochs > 1, quiet=True)
+        for device in ("cpu", card):
+            _interrupted_after_an_epoch(_config(device, 3), data, out)
+        train(_config("cpu", 3), data, out, resume=True, quiet=True)
         rows = (out / "log.csv").read_text("utf-8").splitlines()
         report.check("a run goes on from CPU to card and back", len(rows) == 4, f"{len(rows) - 1} epochs")
         alone = Path(folder) / "alone"
@@ -331,6 +334,23 @@ def runs(report: Report) -> None:
             f"{loss:.4g}, {expected:.4g}",
         )
         _two_processes(report, data, Path(folder) / "two")
+
+
+def _interrupted_after_an_epoch(config: Config, data: Path, out: Path) -> None:
+    """Begin a run, or go on with it, and interrupt it as Ctrl-C does once an epoch is done."""
+    write_log = RunFolder.write_log
+
+    def write_and_interrupt(self: RunFolder, history: list[dict[str, float]]) -> None:
+        write_log(self, history)
+        signal.raise_signal(signal.SIGINT)
+
+    RunFolder.write_log = write_and_interrupt  # type: ignore[method-assign]
+    try:
+        train(config, data, out, resume=out.exists(), quiet=True)
+    except RunInterruptedError:
+        pass
+    finally:
+        RunFolder.write_log = write_log  # type: ignore[method-assign]
 
 
 def _last_loss(run: Path) -> float:

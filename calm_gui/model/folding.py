@@ -37,7 +37,10 @@ def folded(network: nn.Module) -> nn.Module:
 
 
 def twin(module: nn.Module) -> nn.Module:
-    """Another module with modules of its own below, and the same tensors."""
+    """Another module with modules of its own below, and the same tensors.
+
+    A deep copy would also copy what else hangs on a module, such as its trainer, or fail at it.
+    """
     other = copy.copy(module)
     other._parameters = dict(module._parameters)
     other._modules = {name: None if child is None else twin(child) for name, child in module._modules.items()}
