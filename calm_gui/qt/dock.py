@@ -40,10 +40,6 @@ class DockPanel(QFrame):
         """What the Tab key goes to, from first to last; empty where Qt's own order is right."""
         return ()
 
-    def first_focus(self) -> QWidget:
-        """What the keyboard goes to when the dock is opened by a key."""
-        return self
-
 
 @dataclass(frozen=True)
 class Dock:

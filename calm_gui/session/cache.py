@@ -124,11 +124,6 @@ class ExplanationCache:
             del maps[key]
         return bool(failed)
 
-    def forget_maps(self) -> None:
-        """Let every map be read from its explanation anew."""
-        for entry in self._entries.values():
-            entry.maps.clear()
-
 
 def _bytes_of(explanation: AnyExplanation) -> int:
     picture = explanation.picture.nbytes if explanation.picture is not None else 0

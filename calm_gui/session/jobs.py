@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Protocol
 
-__all__ = ["CancelledError", "InlineRunner", "Job", "Runner"]
+__all__ = ["CancelledError", "Job", "Runner"]
 
 
 class CancelledError(Exception):
@@ -57,24 +57,3 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """Drop all jobs and wait for the running one."""
-
-
-class InlineRunner:
-    """Runs each job at once, on the calling thread: for scripts and tests."""
-
-    def submit(self, job: Job) -> None:
-        """Run it now."""
-        try:
-            result = job.work(job)
-        except CancelledError:
-            return
-        except Exception as error:
-            job.failed(error)
-        else:
-            job.done(result)
-
-    def cancel(self, token: object) -> None:
-        """Nothing is ever queued."""
-
-    def close(self) -> None:
-        """Nothing to wait for."""

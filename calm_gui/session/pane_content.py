@@ -111,9 +111,3 @@ class PaneContent:
         if not isinstance(self.shown, Map) or self.shown.check is None:
             return ""
         return ("+" if self.shown.kind.signed and self.shown.sum > 0 else "") + number_text(self.shown.sum)
-
-    @property
-    def shorter_subtitles(self) -> tuple[str, ...]:
-        """The subtitle for less room: without the formula, then the sum alone."""
-        _, dot, total = self.subtitle.partition(" · ")
-        return (total, total.split(" = ")[0]) if dot else ()

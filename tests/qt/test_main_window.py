@@ -211,19 +211,24 @@ def test_layouts_show_only_maps_that_add_up(window: MainWindow, settle: object, 
             assert content.shown is None or content.shown.check is None
 
 
+def _read_maps_anew(window: MainWindow) -> None:
+    for entry in window.workspace.cache._entries.values():
+        entry.maps.clear()
+
+
 def test_corrupted_joint_turns_the_tick_red(window: MainWindow) -> None:
     explanation = window.hub.scene.explanation
     index = next(iter(window.hub.scene.target))
     saved = explanation.joint[index].copy()
     explanation.joint[index] *= 1.01
     try:
-        window.workspace.cache.forget_maps()
+        _read_maps_anew(window)
         window.workspace.changed()
         assert not window.hub.scene.active.shown.check.passed
         assert window.ledger.check.startswith("✗")
     finally:
         explanation.joint[index] = saved
-        window.workspace.cache.forget_maps()
+        _read_maps_anew(window)
         window.workspace.changed()
     assert window.ledger.check.startswith("✓")
 

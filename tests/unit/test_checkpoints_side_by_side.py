@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
+from inline_runner import InlineRunner
 from PIL import Image
 from tiny_checkpoint import write_tiny_checkpoint
 
@@ -19,7 +20,6 @@ from calm_gui.errors import CalmError
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_gui.render.naming import set_name
 from calm_gui.session.expression import Expression, evaluate
-from calm_gui.session.jobs import InlineRunner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.pane import Pane
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec

@@ -118,7 +118,7 @@ _SECOND_START = """
 import sys
 from pathlib import Path
 from calm_gui.session.explanation_files import ExplanationFiles
-from calm_gui.session.jobs import InlineRunner
+from inline_runner import InlineRunner
 from calm_gui.session.workspace import Workspace
 space = Workspace(sys.argv[1], InlineRunner(), lambda *_: sys.exit("the network was loaded"), "auto")
 space.compute.disk.files = ExplanationFiles(Path(sys.argv[2]))

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inline_runner import InlineRunner
 from PIL import Image
 from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.model.answers import Answers
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_gui.session import open_models
-from calm_gui.session.jobs import InlineRunner
 from calm_gui.session.open_models import OpenModels
 from calm_gui.session.pane import Pane
 from calm_gui.session.workspace import Workspace

@@ -82,9 +82,6 @@ class LadderPanel(DockPanel):
     def in_tab_order(self) -> tuple[QWidget, ...]:
         return (self.row,)
 
-    def first_focus(self) -> QWidget:
-        return self.row
-
     def show_scene(self, scene: Scene) -> None:
         """Show a scene's steps."""
         self.row.show_steps(scene, self.own.isChecked())

@@ -145,10 +145,6 @@ class ResultsPanel(DockPanel):
         """What the Tab key goes to, from first to last."""
         return (self.runs, self.filter, self.as_pictures, self.export, self.new_run, self.table)
 
-    def first_focus(self) -> QWidget:
-        """The table, or the way to a first run."""
-        return self.table if self.rows.rows else self.new_run
-
     @property
     def run(self) -> BatchRun | None:
         """The run that is shown."""
