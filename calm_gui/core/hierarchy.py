@@ -14,7 +14,6 @@ from calm_gui.late import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_matrix
 
 _DEEPEST = 200
 """Steps from a root; WordNet has 19. What follows paths calls itself once for each step."""
@@ -250,14 +249,12 @@ class Hierarchy(Mapping[str, Node]):
         return tuple(sorted({node.key: node for node in (*level, *ends)}.values(), key=lambda node: node.key))
 
     @cached_property
-    def incidence(self) -> csr_matrix:
-        """Sparse 0/1 matrix (nodes, classes) in iteration order; times p(y|x) it gives every p(node|x)."""
-        from scipy.sparse import csr_matrix  # a tenth of a second, off the start-up path
-
-        sets = [self._below[key] for key in self._order]
-        indptr = np.concatenate([[0], np.cumsum([len(classes) for classes in sets])])
-        indices = np.concatenate([sorted(classes) for classes in sets]).astype(np.intp)
-        return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(self), self.n_classes))
+    def _classes_in_turn(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+        """The classes of all nodes one after another, where each node's begin, and which nodes have any."""
+        sets = [sorted(self._below[key]) for key in self._order]
+        sizes = np.array([len(classes) for classes in sets], dtype=np.intp)
+        indices = np.array([index for classes in sets for index in classes], dtype=np.intp)
+        return indices, np.cumsum(sizes) - sizes, sizes > 0
 
     def probabilities(self, class_probabilities: NDArray[np.floating[Any]]) -> dict[str, float]:
         """p(node|x) of every node.
@@ -270,7 +267,9 @@ class Hierarchy(Mapping[str, Node]):
         -------
         dict of key to float
         """
-        values: NDArray[np.float64] = self.incidence @ np.asarray(class_probabilities, dtype=np.float64)
+        indices, starts, filled = self._classes_in_turn
+        values = np.zeros(len(starts))
+        values[filled] = np.add.reduceat(np.asarray(class_probabilities, dtype=np.float64)[indices], starts[filled])
         return dict(zip(self._order, values.tolist(), strict=True))
 
 
