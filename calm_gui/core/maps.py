@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -243,6 +244,16 @@ class Map(_Shown):
     def reading(self) -> str:
         """Key of the reading or method."""
         return self.kind.key
+
+    @property
+    def method_name(self) -> str:
+        """What version 0.1 called the title of a method of others; empty for a reading."""
+        warnings.warn(
+            "Map.method_name is now Map.kind.title; the old name goes on working through 0.2",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.kind.title if self.kind.family == "method" else ""
 
     @property
     def geometry(self) -> Geometry:

@@ -59,6 +59,14 @@ def test_gradient_is_the_blurred_largest_derivative(model: LoadedModel) -> None:
     np.testing.assert_allclose(shown.values, expected, atol=2e-3)
 
 
+def test_a_name_of_0_1_goes_on_working_with_a_note(model: LoadedModel) -> None:
+    shown = attribute("gradient", model, PICTURE, DOGS)
+    with pytest.warns(DeprecationWarning, match=r"Map\.method_name is now Map\.kind\.title"):
+        assert shown.method_name == METHODS["gradient"].title
+    with pytest.warns(DeprecationWarning):
+        assert shown.explanation.saliency().method_name == ""
+
+
 def test_grad_cam_weighs_features_by_their_mean_derivative(model: LoadedModel) -> None:
     shown = attribute("grad_cam", model, PICTURE, DOGS)
     kept: list[torch.Tensor] = []
