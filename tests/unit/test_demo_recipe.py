@@ -14,15 +14,17 @@ from calm_gui.api import bundled_checkpoints, resolve_checkpoint
 from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.backbones import build_backbone
 from calm_gui.model.calm import CalmHead, CamHead
+from calm_gui.model.checkpoint import fitted_network, read_checkpoint
 from calm_gui.model.info import read_info
 from calm_gui.model.input import prepare
 from calm_gui.model.loaded import load_model
 from calm_gui.model.picture import load_picture
+from calm_training import demo
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.demo import DemoSettings, e_step, main, make_calm
-from calm_training.demo_data import HELD_OUT, TRAINING_SETS, training_pictures
+from calm_training.demo_data import HELD_OUT, TRAINING_SETS, TrainingPicture, training_pictures
 from calm_training.evaluate.accuracy import accuracy
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
@@ -170,3 +172,30 @@ def test_the_module_is_a_command(capsys):
         main(["--help"])
     assert ended.value.code == 0
     assert "--shared" in capsys.readouterr().out
+
+
+def test_a_taught_network_is_rescaled_calibrated_and_measured_as_it_explains(monkeypatch, tmp_path):
+    pictures = [TrainingPicture(calm_resources.path("samples/afghan_hound.jpg"), 160)]
+    saved, fitted = {}, []
+
+    def fit(outputs, labels, activation):
+        fitted.append((outputs, labels))
+        return 1.25
+
+    monkeypatch.setattr(demo, "training_pictures", lambda _: pictures)
+    monkeypatch.setattr(demo, "held_out", lambda _: pictures)
+    monkeypatch.setattr(demo, "fit_temperature", fit)
+    monkeypatch.setattr(demo, "save_measured", lambda path, network, *_: saved.update({path.name: network}))
+    taught = bundled("demo")  # any checkpoint with a context will do
+    assert main(["--shared", str(tmp_path), "--out", str(tmp_path), "--taught", str(taught)]) == 0
+    before, network = fitted_network(*read_checkpoint(taught), "taught"), saved["demo.safetensors"]
+    by = DemoSettings().rescaling
+    torch.testing.assert_close(network.head.class_branch.weight, before.head.class_branch.weight * by.class_factor)
+    assert (network.head.temperature, network.head.saliency_power) == (1.25, by.saliency_power)
+    assert not network.training and set(saved) == {"demo.safetensors", "demo-cam.safetensors"}
+    ((((f, _),), labels),) = fitted
+    network.head.temperature = 1.0
+    with torch.inference_mode():
+        inputs, _ = prepare(load_picture(pictures[0].path), LITE0_INPUT, (14, 14))
+        torch.testing.assert_close(f.float(), network(inputs)[0], rtol=0, atol=0.05)
+    assert labels == [160]

@@ -3,7 +3,7 @@
     python -m calm_training.evaluate.documented_results --data DATA --out docs/results.md
 
 The text around the tables is written by hand and kept. Slow methods, remove-and-classify and the axioms take fixed
-subsets, whose size each table states. The whole run takes under an hour on two cores.
+subsets, whose size each table states. The whole run takes about an hour on two quiet cores.
 """
 
 import argparse
