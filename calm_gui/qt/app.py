@@ -76,19 +76,12 @@ def _load(path: str, device: str, progress: Callable[[str], None], answers: Answ
 
 def build_window(checkpoint: str = "demo", device: str = "auto", settings: Settings | None = None) -> MainWindow:
     """A window with nothing open yet."""
-    application = make_application()
-    sheet = application.styleSheet()
-    application.setStyleSheet("")  # or each widget is styled again whenever it's put into another
-    gc.disable()  # thousands of nodes and widgets are made, none of them garbage
-    try:
-        workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
-        hub = Hub(workspace)
-        window = MainWindow(hub, settings or Settings(None))
-        hub.setParent(window)
-        return window
-    finally:
-        gc.enable()
-        application.setStyleSheet(sheet)
+    make_application()
+    workspace = Workspace(str(resolve_checkpoint(checkpoint).absolute()), QtRunner(), _load, device)
+    hub = Hub(workspace)
+    window = MainWindow(hub, settings or Settings(None))
+    hub.setParent(window)
+    return window
 
 
 def _choose(window: MainWindow, options: argparse.Namespace) -> None:
