@@ -13,8 +13,9 @@ from calm_gui.errors import ExportError
 from calm_gui.late import np
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.render.naming import counted, map_title, number_text
+from calm_gui.session.marked_cells import make_region
 from calm_gui.session.pane import Picture
-from calm_gui.session.scene import PaneContent, Scene, make_region
+from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import RegionShape
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from calm_gui.qt.panes.marks import draw_boxes
 from calm_gui.qt.panes.picture_canvas import PictureCanvas
 from calm_gui.render.contour import cell_outline, contour_lines
 from calm_gui.render.mark_colours import FOUND
-from calm_gui.session.scene import chosen_cells
+from calm_gui.session.marked_cells import chosen_cells
 from calm_gui.session.state import View
 
 __all__ = ["ThresholdMark"]

@@ -16,7 +16,7 @@ from calm_gui.qt.panes.picture_canvas import Tool
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.session.ledger import sentence
-from calm_gui.session.scene import chosen_cells
+from calm_gui.session.marked_cells import chosen_cells
 
 __all__ = ["PaneActions"]
 
