@@ -1,4 +1,7 @@
-"""What takes longer than a frame: loading checkpoints, forward passes and methods' maps, asked of the runner."""
+"""What takes longer than a frame: loading checkpoints, forward passes and methods' maps, asked of the runner.
+
+More than 400 lines: what the worker does and what becomes of it when it comes back are read together.
+"""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence

@@ -1,8 +1,7 @@
 """The user's intents: open, choose, arrange. A front over actions, cache and compute."""
 
 import logging
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.render.naming import counted
 from calm_gui.session.actions.arranging import Arranging
+from calm_gui.session.actions.browsing import Browsing
 from calm_gui.session.actions.choosing import Choosing
 from calm_gui.session.actions.marking import Marking
 from calm_gui.session.cache import ExplanationCache
@@ -24,7 +24,7 @@ from calm_gui.session.expression import SPECIAL, Expression, evaluate, with_sets
 from calm_gui.session.jobs import Runner
 from calm_gui.session.ledger import sentence
 from calm_gui.session.pane import Pane, default_panes
-from calm_gui.session.picture_files import file_key, pictures_in
+from calm_gui.session.picture_files import file_key
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Selection, State
 from calm_gui.session.store import Store
@@ -38,8 +38,10 @@ __all__ = ["Workspace"]
 _log = logging.getLogger(__name__)
 
 
-class Workspace(Choosing, Arranging, Marking):
+class Workspace(Browsing, Choosing, Arranging, Marking):
     """What is open, and what the user does with it.
+
+    It has more than 30 methods, being the one front that widgets and commands act through.
 
     Parameters
     ----------
@@ -179,72 +181,6 @@ class Workspace(Choosing, Arranging, Marking):
             self.compute.methods.retry(shows)
 
     # Opening
-
-    def open_pictures(self, paths: Iterable[str | Path], current: str | None = None) -> None:
-        """Show pictures (and the pictures of folders) instead of the open ones; the first, or `current`, is shown.
-
-        Where something is open it stays until one of the new pictures is known to open.
-        """
-        try:
-            keys = pictures_in(paths)
-        except OSError as error:
-            self.complain(f"{error.filename} can't be opened: {error.strerror}")
-            return
-        missing = [key for key in keys if not Path(key).exists()]
-        if missing:
-            self.complain(f"there is no file {missing[0]}" + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))
-        keys = [key for key in keys if key not in missing]
-        if not keys:
-            if not missing:
-                self.complain("there are no pictures in what was opened")
-            return
-        position = keys.index(file_key(current)) if current else 0
-        if not self.state.pictures or keys[position] in self.state.pictures:  # there is nothing to lose
-            self._show_pictures(keys, position)
-        else:
-            self.compute.open_pictures(keys, position, partial(self._show_pictures, keys), self._stay)
-
-    def _show_pictures(self, keys: list[str], position: int, why: str = "") -> None:
-        self.compute.forget_failures()
-        self.complain(why)
-        self.store.update(undoable=False, pictures=tuple(keys), current=position)
-        self.compute.run()
-
-    def _stay(self, why: str) -> None:
-        """Nothing of what was to be opened opens: what is open stays."""
-        self.say("")
-        self.complain(why)
-        self.changed()
-        self.compute.run()
-
-    def show_picture(self, position: int) -> None:
-        """Go to an open picture by its position; out of range is ignored."""
-        if 0 <= position < len(self.state.pictures):
-            self.store.update(undoable=False, current=position)
-
-    def add_picture(self, path: str | Path) -> None:
-        """Show a picture beside those that are open."""
-        key, pictures = file_key(path), self.state.pictures
-        if key not in pictures:
-            self.store.update(undoable=False, pictures=(*pictures, key))
-        self.show_picture(self.state.pictures.index(key))
-
-    def close_picture(self, key: str) -> None:
-        """Close an open picture; the one that stood after it, or before, is shown in its place."""
-        pictures = tuple(picture for picture in self.state.pictures if picture != key)
-        gone = self.state.pictures.index(key)
-        current = self.state.current - (self.state.current > gone)
-        self.store.update(undoable=False, pictures=pictures, current=min(current, len(pictures) - 1))
-
-    def step_picture(self, by: int, shown: Callable[[int], bool] = lambda _: True) -> None:
-        """Go to the next (1) or previous (-1) picture of those `shown`, by position, passing those known to be bad."""
-        position = self.state.current + by
-        bad = self.compute.bad_pictures
-        while 0 <= position < len(self.state.pictures) and (
-            self.state.pictures[position] in bad or not shown(position)
-        ):
-            position += by
-        self.show_picture(position)
 
     def open_checkpoint(self, path: str | Path, **answers: Any) -> None:
         """Explain with another checkpoint from now on; a failure leaves the one at hand as it was.

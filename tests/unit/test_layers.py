@@ -29,6 +29,24 @@ def test_pyplot_nowhere_and_nltk_only_where_wordnet_is_read(path: Path) -> None:
         assert not [name for name in names if name.split(".")[0] == "nltk"]
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_long_files_and_classes_say_why(path: Path) -> None:
+    text = path.read_text("utf-8")
+    module = ast.parse(text)
+    assert text.count("\n") <= 400 or "400 lines" in (ast.get_docstring(module) or "")
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+            assert len(methods) <= 30 or "30 methods" in (ast.get_docstring(node) or ""), node.name
+
+
+def test_each_folder_says_in_a_sentence_what_lives_there() -> None:
+    folders = {path.parent for path in SOURCES}
+    for folder in folders:
+        first = (ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or "").split("\n\n")[0]
+        assert first.endswith(".") and len(first) > 20, folder
+
+
 @pytest.mark.parametrize(
     ("code", "absent"),
     [

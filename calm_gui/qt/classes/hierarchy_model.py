@@ -63,6 +63,8 @@ class Row(NamedTuple):
 class HierarchyModel(QAbstractItemModel):
     """Nodes, their numbers of classes, p(node|x) and marks; folded, searched and sorted.
 
+    It has more than 30 methods, since Qt asks a dozen of an item model.
+
     Roles
     -----
     KEY_ROLE : str

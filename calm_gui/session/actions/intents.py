@@ -26,3 +26,15 @@ class Intents:
     def scene(self) -> Scene:
         """What the state shows."""
         raise NotImplementedError
+
+    def say(self, status: str) -> None:
+        """Tell what is going on."""
+        raise NotImplementedError
+
+    def complain(self, sentence: str) -> None:
+        """Tell that something went wrong."""
+        raise NotImplementedError
+
+    def changed(self) -> None:
+        """Tell listeners that what is shown has changed."""
+        raise NotImplementedError
