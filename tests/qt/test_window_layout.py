@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLabel, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
@@ -207,6 +207,25 @@ def test_a_low_window_folds_the_film_until_a_person_opens_it(tried: MainWindow) 
     tried.resize(1440, 700)
     settle(tried)
     assert not tried.docks.is_open("pictures")
+
+
+def test_captions_of_the_film_are_whole_beside_its_scroll_bar_and_on_one_line(tried: MainWindow) -> None:
+    tried.workspace.open_pictures(sample_pictures())
+    tried.docks.forget()
+    for width in (1440, 900):
+        tried.resize(width, 900)
+        settle(tried)
+        film = tried.findChild(QListWidget, "film")
+        assert film is not None and film.isVisible()
+        assert film.horizontalScrollBar().isVisible() == (width == 900)
+        first, room = film.visualItemRect(film.item(0)), film.viewport().rect()
+        assert room.top() <= first.top() and first.bottom() <= room.bottom()
+        icons = [
+            film.item(row).icon().availableSizes()[0]
+            for row in range(film.count())
+            if not film.item(row).icon().isNull()
+        ]
+        assert all(size.width() == size.height() for size in icons)
 
 
 @pytest.mark.parametrize("width", [760, 800, 850, 900, 950, 1024, 1440])

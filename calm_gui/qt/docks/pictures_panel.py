@@ -3,18 +3,20 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QDesktopServices,
     QGuiApplication,
     QIcon,
+    QImage,
     QImageReader,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPixmap,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -28,6 +30,8 @@ from PySide6.QtWidgets import (
     QMenu,
     QPushButton,
     QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QWidget,
 )
 
@@ -43,13 +47,23 @@ from calm_gui.session.scene import Scene
 __all__ = ["PICTURES", "PicturesPanel"]
 
 _SIDE = 46
+_SMALLEST_SIDE = 24
 _ACROSS = 62
-"""Sides of a thumbnail, and its place with the caption."""
+"""Sides of a thumbnail, at most and at least, and the width of its place."""
 
 _MOST_PIXELS = 24_000_000
 """Larger pictures get no thumbnail, unless they're JPEG, which is decoded at a fraction of its size."""
 
 _MOST_JPEG_PIXELS = 180_000_000
+
+
+class _WholePlace(QStyledItemDelegate):
+    """Gives a caption the whole width of its place, however wide the thumbnail is."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        view = self.parent()
+        assert isinstance(view, QListView)
+        return view.gridSize()
 
 
 class _Thumbnails(QListWidget):
@@ -63,7 +77,6 @@ class _Thumbnails(QListWidget):
         self.setWrapping(False)
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setMovement(QListView.Movement.Static)
-        self.setIconSize(QSize(_SIDE, _SIDE))
         self.setWordWrap(False)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setSpacing(0)
@@ -71,13 +84,28 @@ class _Thumbnails(QListWidget):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUniformItemSizes(True)
+        self.setItemDelegate(_WholePlace(self))
 
     def fit_text(self) -> None:
         """Take the sizes that the letters ask for."""
         font = QApplication.font()
         font.setPointSizeF(max(7.0, font.pointSizeF() - 1.5))
         self.setFont(font)
-        self.setGridSize(QSize(max(_ACROSS, scaled(self, _ACROSS)), _SIDE + self.fontMetrics().height() + 4))
+        self.fit_height()
+
+    def fit_height(self) -> None:
+        """Let the thumbnails give way to the scroll bar, so that it never covers their captions."""
+        across = max(_ACROSS, scaled(self, _ACROSS))
+        rows = sum(not self.isRowHidden(row) for row in range(self.count()))
+        bar = self.horizontalScrollBar().sizeHint().height() if rows * across > self.contentsRect().width() else 0
+        caption = self.fontMetrics().height() + 4
+        side = max(_SMALLEST_SIDE, min(_SIDE, self.contentsRect().height() - bar - caption))
+        self.setIconSize(QSize(side, side))
+        self.setGridSize(QSize(across, side + caption))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.fit_height()
+        super().resizeEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:  # another button chooses nothing
@@ -196,6 +224,7 @@ class PicturesPanel(DockPanel):
             item.setToolTip(path)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, Path(path).name)
             self.list.addItem(item)
+        self.list.fit_height()
         self._todo = list(range(len(pictures)))
         self._timer.start()
 
@@ -249,6 +278,7 @@ class PicturesPanel(DockPanel):
             if self.list.isRowHidden(row) != hidden:
                 self.list.setRowHidden(row, hidden)
         shown = sum(not self.list.isRowHidden(row) for row in range(len(self._pictures)))
+        self.list.fit_height()
         self.found.setText(f"{shown} of {len(self._pictures)} pictures" if shown else "no picture matches")
         self.found.setVisible(bool(needle) or self._only is not None)
 
@@ -281,8 +311,18 @@ class PicturesPanel(DockPanel):
         reader.setScaledSize(size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
         image = reader.read()
         if not image.isNull():
-            self._plain[row] = QPixmap.fromImage(image)
+            self._plain[row] = _on_a_square(image, side)
             self._show_icon(row)
+
+
+def _on_a_square(image: QImage, side: int) -> QPixmap:
+    """A thumbnail at the foot of a clear square, so that all captions stand on one line."""
+    square = QPixmap(side, side)
+    square.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(square)
+    painter.drawImage((side - image.width()) // 2, side - image.height(), image)
+    painter.end()
+    return square
 
 
 PICTURES = DOCKS.register(
