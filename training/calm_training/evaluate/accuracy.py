@@ -9,12 +9,12 @@ import numpy as np
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
-from calm_training.evaluate.intervals import estimate, mean_estimate, times_drawn
+from calm_training.evaluate.intervals import distance_estimate, mean_estimate
 from calm_training.evaluate.paper import ACCURACY, paper_number
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent, percent_of
-from calm_training.metrics.calibration import Calibration, expected_errors
+from calm_training.metrics.calibration import Calibration, deviations
 from calm_training.metrics.top_one import TopOne
 
 __all__ = ["AccuracyResult", "accuracy"]
@@ -63,11 +63,10 @@ def accuracy(
     swept = sweep(model, pictures, lambda: {"top-1": TopOne(), "calibration": Calibration(bins)}, score, options)
     top_one, calibration = swept.metrics["top-1"].compute(), swept.metrics["calibration"].compute()
     confidence, right = np.array(swept.metrics["calibration"].rows, np.float64).T
-    errors = expected_errors(confidence, right, times_drawn(len(pictures)), bins)
     estimates = {
         "top-1": mean_estimate(right),
         "mean confidence": mean_estimate(confidence),
-        "ECE": estimate(calibration["ECE"], errors, len(pictures)),
+        "ECE": distance_estimate(deviations(confidence, right, bins), lambda means: np.abs(means).sum(-1)),
     }
     rows = tuple(
         {"picture": picture.path.name, "class": picture.classes[0], "confidence": float(c), "right": int(r)}

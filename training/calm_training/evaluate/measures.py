@@ -12,7 +12,7 @@ from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.cases import Cases
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels
-from calm_training.evaluate.intervals import Estimate, drawn, estimate
+from calm_training.evaluate.intervals import Estimate, distance_estimate, drawn, estimate, mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, maps_of, method_maps
 from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
@@ -152,6 +152,11 @@ def measure_maps(
 
 def estimate_of(measure: Measure, scores: np.ndarray) -> Estimate:
     """A measure's figure of a set with its interval, from the scores (n,) or (n,k) of its pictures."""
+    deviations = measure.deviations(scores)
+    if deviations is not None:
+        return distance_estimate(deviations, lambda means: np.abs(means).mean(-1))
+    if type(measure).figure is Measure.figure:
+        return mean_estimate(scores)
     known = int(np.isfinite(scores).reshape(len(scores), -1).all(1).sum())
     if not known:
         return Estimate(None)

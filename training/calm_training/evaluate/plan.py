@@ -157,7 +157,8 @@ def conventions(plan: Plan, results: Results) -> str:
             which = f"all pictures but the {plan.report} with the lowest SHA-256 of the file name"
     return (
         f"Set: {plan.data.name}, {which}; {images} pictures{skipped}. {plan.evaluation.conventions(plan, results)} "
-        "Intervals: 95 %, by bootstrap. Numbers marked as the paper's are of other backbones and the full data sets."
+        "Intervals: 95 %, by bootstrap over pictures, or of shares Wilson's. "
+        "Numbers marked as the paper's are of other backbones and the full data sets."
     )
 
 

@@ -11,7 +11,7 @@ from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.evaluate.cases import boxes_at
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels, first_of
-from calm_training.evaluate.intervals import estimate, mean_estimate, times_drawn
+from calm_training.evaluate.intervals import best_estimate, mean_estimate, times_drawn
 from calm_training.evaluate.maps import SCALED, check_squash, maps_of, method_maps, scaled_maps
 from calm_training.evaluate.paper import WSOL, paper_number
 from calm_training.evaluate.plan import Plan
@@ -129,9 +129,9 @@ def box_accuracy(
         states = swept.of(name)
         levels = np.array([_accuracies(one) for one in metric.resampled(states, times_drawn(len(pictures)))])
         estimates[name] = {
-            "MaxBoxAccV2": estimate(scores.max_box_acc_v2, levels.mean(1), len(pictures)),
+            "MaxBoxAccV2": best_estimate(scores.max_box_acc_v2, levels.mean(1), len(pictures)),
             **{
-                f"IoU {level}": estimate(value, levels[:, row], len(pictures))
+                f"IoU {level}": best_estimate(value, levels[:, row], len(pictures))
                 for row, (level, value) in enumerate(scores.per_iou.items())
             },
         }

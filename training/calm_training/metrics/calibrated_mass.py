@@ -55,6 +55,10 @@ class CalibratedMass(Measure):
         """Shares of the object, see `coverage`."""
         return coverage(case.enlarged, *case.region)
 
+    def deviations(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far each picture's shares (n,k) lie from `SHARES`."""
+        return scores - np.array(SHARES)
+
     def figure(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean distance from `SHARES`; between 0 and 1."""
         mean = super().figure(np.moveaxis(scores, -1, 0))

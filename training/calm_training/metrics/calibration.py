@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from calm_gui.errors import DataError
 
-__all__ = ["Calibration", "expected_errors"]
+__all__ = ["Calibration", "deviations"]
 
 
 class Calibration:
@@ -110,25 +110,11 @@ class Calibration:
         }
 
 
-def expected_errors(
-    confidence: NDArray[np.float64], right: NDArray[np.float64], times: NDArray[np.integer], bins: int = 15
-) -> NDArray[np.float64]:
-    """Expected calibration error of resamples of pictures.
+def deviations(confidence: NDArray[np.float64], right: NDArray[np.float64], bins: int = 15) -> NDArray[np.float64]:
+    """Confidence less correctness of every picture in its own bin, (n,bins), 0 in the others.
 
-    Parameters
-    ----------
-    confidence, right : ndarray (n,)
-        Confidence of every picture, and 1 where it was right, else 0.
-    times : ndarray (R,n)
-        How often each resample has each picture.
-    bins : int
-        As in `Calibration`.
-
-    Returns
-    -------
-    ndarray (R,)
+    The expected calibration error is the sum of the absolute values of their means.
     """
     edges = np.arange(1, bins + 1) / bins
     number = np.minimum(np.searchsorted(edges, confidence, side="left"), bins - 1)
-    off = (confidence - right)[:, None] * (number[:, None] == np.arange(bins))
-    return np.asarray(np.abs(times @ off).sum(1) / times.sum(1))
+    return np.asarray((confidence - right)[:, None] * (number[:, None] == np.arange(bins)))

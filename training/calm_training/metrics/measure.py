@@ -116,6 +116,10 @@ class Measure(ABC):
     def score(self, case: Case) -> float | list[float]:
         """The number of one map of one picture, or a list that `figure` makes one of; NaN where it is undefined."""
 
+    def deviations(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Where the figure is the mean distance of means from 0: of what, (n,k); else None."""
+        return None
+
     def figure(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The set's number from those of its pictures: their mean, unless a measure says otherwise.
 
