@@ -154,7 +154,7 @@ def distance_estimate(
         Takes means (...,k) and gives how far they lie from 0; a multiple of a mean lies as many times as far.
     """
     table = np.asarray(deviations, np.float64)
-    known = np.isfinite(table).all(1)
+    known = np.asarray(np.isfinite(table).all(1))
     count = int(known.sum())
     if not count:
         return Estimate(None)
@@ -165,7 +165,7 @@ def distance_estimate(
     resamples, value = distance(means), float(distance(mean))
     if count < 2:
         return Estimate(value, None, count, resamples)
-    noise = (means - mean)[np.isfinite(means).all(1)] * np.sqrt(count / (count - 1))
+    noise = (means - mean)[np.asarray(np.isfinite(means).all(1))] * np.sqrt(count / (count - 1))
 
     def reach(level: float) -> float:
         """The factor of the means at which a share of the noisy distances lies below the one that was found."""
