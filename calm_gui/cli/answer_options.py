@@ -17,7 +17,14 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
     )
     add = group.add_argument
-    add("--method", type=_method, choices=get_args(AnsweredMethod), help="what the file is")
+    add(
+        "--kind",
+        "--method",  # its name in version 0.1
+        dest="method",
+        type=_method,
+        choices=get_args(AnsweredMethod),
+        help="what the file is (in 0.1 --method, which goes on working)",
+    )
     add("--saliency-activation", choices=get_args(Activation), help="of the saliency branch")
     switch = argparse.BooleanOptionalAction
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")

@@ -18,7 +18,7 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `calm-explain`; returns its exit status."""
     parser = build_parser()
-    options = parser.parse_args(argv)
+    options = parser.parse_args(_with_differences(sys.argv[1:] if argv is None else argv))
     missing = missing_folders(options.out)
     try:
         return _reproduce(options) if options.reproduce else _explain(options)
@@ -32,6 +32,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         for folder in missing:  # made for nothing, if they are empty
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _with_differences(arguments: Sequence[str]) -> list[str]:
+    """The arguments, sets that begin with a minus (``--target -tench``) told from options, as argparse can't."""
+    found: list[str] = []
+    for argument in arguments:
+        after_set = bool(found) and found[-1] in ("--target", "--contrast")
+        if after_set and argument.startswith("-") and not argument.startswith("--"):
+            found[-1] += f"={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def _explain(options: argparse.Namespace) -> int:

@@ -19,7 +19,8 @@ _LAYOUTS = tuple(name for name in get_args(FigureLayout) if name != "auto")
 _EPILOG = """\
 A class set is @predicted, @superset (the superset of the predicted class), @runner-up, @rest, @siblings, a WordNet
 id or other key of the checkpoint's hierarchy (n02084071: all dogs), a class index, a name that only one class has, or
-several of these with commas between them, which are united.
+several of these with commas between them, which are united; what has a minus before it is taken away (n02084071,-tench;
+-tench alone: all but tench).
 
 Examples:
   calm-explain dog.jpg --target @predicted --target n02084071 --reading attribution --format png,npz --out figures

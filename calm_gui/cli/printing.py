@@ -65,6 +65,15 @@ def _print_result(result: PictureResult) -> None:
     for shown in result.maps:
         if shown.get("sum") is not None:
             verdict = "adds up" if shown["check_passed"] else "DOESN'T ADD UP: the sum check failed"
-            print(f"  {shown['reading']}: sum {shown['sum']:.4g}, {verdict}")
+            print(f"  {shown['reading']}{_about(shown)}: sum {shown['sum']:.4g}, {verdict}")
     for name in result.files:
         print(f"  {name}")
+
+
+def _about(shown: Mapping[str, Any]) -> str:
+    """What a map is about: `` of tench``, `` of tench − goldfish``; empty where it is about no set."""
+    if not shown.get("target_name"):
+        return ""
+    against = f" − {shown['contrast_name']}" if shown.get("contrast_name") else ""
+    same = " (the same classes)" if against and shown["target"] == shown["contrast"] else ""
+    return f" of {shown['target_name']}{against}{same}"

@@ -21,6 +21,7 @@ from calm_gui.errors import CalmError, DataError, ExportError, PictureError, why
 from calm_gui.methods import Method
 from calm_gui.model.picture import load_picture
 from calm_gui.render.figure_spec import FigureSpec
+from calm_gui.render.naming import set_name
 from calm_gui.session.batch_journal import BatchJournal
 from calm_gui.session.batch_summary import summary_row
 from calm_gui.session.exports import planned_exports, write_exports
@@ -315,7 +316,9 @@ def _map_row(shown: AnyMap) -> Row:
     return {
         shown.kind.family: shown.kind.key,
         "target": None if shown.target is None else shown.target.indices.tolist(),
+        "target_name": None if shown.target is None else set_name(shown.target, shown.explanation),
         "contrast": None if shown.contrast is None else shown.contrast.indices.tolist(),
+        "contrast_name": None if shown.contrast is None else set_name(shown.contrast, shown.explanation),
         "sum": shown.sum if shown.check else None,
         "check_passed": bool(shown.check.passed) if shown.check else None,
     }

@@ -10,7 +10,7 @@ from calm_gui.core.lookup import resolve
 from calm_gui.core.maps import AnyMap, Map
 from calm_gui.errors import ClassLookupError, ReadingError
 from calm_gui.methods import Method
-from calm_gui.session.expression import SPECIAL, Expression, evaluate
+from calm_gui.session.expression import SPECIAL, Expression, Term, evaluate
 from calm_gui.session.pane import Picture, shows_from_text
 
 __all__ = ["Request", "check_sets", "parse_set"]
@@ -85,7 +85,8 @@ def parse_set(text: str, explanation: AnyExplanation, target: ClassSet | None = 
     ----------
     text : str
         One or several of these, separated by commas: ``@predicted``, ``@superset``, ``@runner-up``, ``@rest``,
-        ``@siblings``, a wnid or other key of the hierarchy, a unique name, a class index.
+        ``@siblings``, a wnid or other key of the hierarchy, a unique name, a class index. What has a minus before it
+        is taken away from those before it, or, where nothing else is named, from all classes.
     explanation : Explanation or CamExplanation
     target : ClassSet, optional
         What ``@runner-up``, ``@rest`` and ``@siblings`` stand against; by default the first guess, as in the window.
@@ -95,15 +96,22 @@ def parse_set(text: str, explanation: AnyExplanation, target: ClassSet | None = 
     ClassLookupError
         If a part names nothing or several things.
     """
-    parts = _parts(text, explanation.classes, explanation.hierarchy)
+    classes, hierarchy = explanation.classes, explanation.hierarchy
+    terms = tuple(
+        Term(part.removeprefix("-").strip(), "-" if part.startswith("-") else "+")
+        for part in _parts(text, classes, hierarchy)
+    )
     target = ClassSet([explanation.top(1)[0][0]]) if target is None else target
-    return evaluate(Expression.of(*parts), explanation.classes, explanation.hierarchy, explanation, target)
+    if any(term.sign == "+" for term in terms):
+        return evaluate(Expression(terms), classes, hierarchy, explanation, target)
+    without = Expression.of(*(term.key for term in terms))
+    return evaluate(without, classes, hierarchy, explanation, target).complement(len(classes))
 
 
 def check_sets(request: Request, classes: ClassTable, hierarchy: Hierarchy | None) -> None:
     """Raise `ClassLookupError` for texts that name nothing in a checkpoint, before any picture is opened."""
     for text in (*request.targets, request.contrast):
-        for part in _parts(text, classes, hierarchy):
+        for part in (part.removeprefix("-").strip() for part in _parts(text, classes, hierarchy)):
             if part.startswith("@") and part not in SPECIAL:
                 raise ClassLookupError(f"there is no set {part!r}; there are {', '.join(SPECIAL)}")
             if part not in SPECIAL:
