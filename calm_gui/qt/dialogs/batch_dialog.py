@@ -56,6 +56,7 @@ class BatchDialog(QDialog):
         self.out.setAccessibleName("Folder")
         browse = QPushButton("Choose…")
         browse.clicked.connect(self._browse)
+        browse.setAutoDefault(False)  # Return starts
         self.readings = QComboBox()
         self.readings.setAccessibleName("Readings")
         self.readings.addItems(["the panes' readings", "the active pane's reading"])
@@ -82,6 +83,7 @@ class BatchDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.start = buttons.addButton("&Start", QDialogButtonBox.ButtonRole.AcceptRole)
         self.start.setDefault(True)
+        self.start.setFocus()
         buttons.accepted.connect(self.run)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)

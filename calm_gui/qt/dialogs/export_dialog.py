@@ -41,7 +41,7 @@ __all__ = ["ExportDialog"]
 
 _log = logging.getLogger(__name__)
 _FILTERS = "PNG (*.png);;PDF (*.pdf);;SVG (*.svg);;TIFF (*.tiff *.tif);;JPEG (*.jpg *.jpeg)"
-_ALSO = ("png", "pdf", "svg")
+_ALSO = {"png": "P&NG", "pdf": "P&DF", "svg": "S&VG"}
 _PREVIEW_DPI = 110
 _UNITS = ("mm", "inch", "px")
 _SHAPE = ("width", "height", "unit", "dpi", "font", "font_size")
@@ -136,7 +136,7 @@ class ExportDialog(QDialog):
         }
         for name in ("titles", "colour_bar", "truth"):
             self.boxes[name].setChecked(True)
-        self.also = {kind: QCheckBox(kind.upper()) for kind in _ALSO}
+        self.also = {kind: QCheckBox(text) for kind, text in _ALSO.items()}
         for kind, box in self.also.items():
             box.setToolTip(f"Write a .{kind} of the same name beside the file")
         self.boxes["contour"].setChecked(self._scene.state.view.contour)

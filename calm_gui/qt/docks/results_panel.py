@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QUrl
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -51,7 +51,9 @@ Test = Callable[[dict[str, Any]], bool]
 
 
 class _Table(QTableView):
-    """Arrow keys show the row's picture; Ctrl+C copies the chosen rows."""
+    """Arrow keys show the row's picture; Ctrl+C copies the chosen rows; / goes to the filter."""
+
+    filter_wanted = Signal()
 
     def __init__(self, show_row: Callable[[int], None], copy: Callable[[], None]) -> None:
         super().__init__()
@@ -71,6 +73,9 @@ class _Table(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self._copy()
+            return
+        if event.key() == Qt.Key.Key_Slash:
+            self.filter_wanted.emit()
             return
         before = self.currentIndex().row()
         super().keyPressEvent(event)
@@ -104,12 +109,16 @@ class ResultsPanel(DockPanel):
         self.filter.setPlaceholderText(f"for example {_EXAMPLE}")
         self.filter.setAccessibleName("Filter of the results")
         self.filter.setClearButtonEnabled(True)
-        self.filter.setToolTip("Compare columns, as in " + _EXAMPLE + ", or write part of a name")
+        self.filter.setToolTip(
+            "Compare columns, as in " + _EXAMPLE + ", or write part of a name. / leads here, Return to the first row"
+        )
         self.filter.setMinimumWidth(scaled(self, 60))
         self.filter.setMaximumWidth(scaled(self, 270))
         self.filter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         completer = QCompleter([*SHOWN_COLUMNS, *(key for key in COLUMNS if key not in SHOWN_COLUMNS)], self)
         self.filter.setCompleter(completer)
+        self.filter.returnPressed.connect(self._to_first_row)
+        self.table.filter_wanted.connect(self.filter.setFocus)
         self.filter.textChanged.connect(lambda _: self.apply_filter())
         self.runs = QComboBox()
         self.runs.setAccessibleName("Run")
@@ -212,6 +221,13 @@ class ResultsPanel(DockPanel):
         return f"no row matches; {empty}" if empty else "no row matches"
 
     # Rows
+
+    def _to_first_row(self) -> None:
+        """Bring the keyboard to the first row that the filter shows, and show its picture."""
+        if self.filtered.rowCount():
+            self.table.setFocus()
+            self.table.selectRow(0)
+            self.show_row(0)
 
     def show_row(self, number: int) -> None:
         """Show a row's picture with its target; what is open stays open."""

@@ -12,7 +12,9 @@ from calm_gui.qt.window.dock_places import DockPlaces
 from calm_gui.qt.window.file_actions import FileActions
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.pane_actions import PaneActions
+from calm_gui.qt.window.question_bar import QuestionBar
 from calm_gui.qt.window.reading_keys import reading_keys
+from calm_gui.session.expression import Expression
 from calm_gui.session.pane import PICTURE
 from calm_gui.session.workspace import Workspace
 
@@ -33,6 +35,7 @@ class Commanded(Protocol):
     panes: PaneGrid
     pane_actions: PaneActions
     docks: DockPlaces
+    question: QuestionBar
 
     def close(self) -> bool: ...
     def panel(self, key: str) -> Any: ...
@@ -209,6 +212,13 @@ def _panes(window: Commanded) -> Menu:
             Command(f"layout_{i}", title, lambda f=layout: workspace.set_panes(f(workspace)), f"Ctrl+Alt+{i}")
             for i, (title, layout) in enumerate(LAYOUTS.items(), start=1)
         ),
+        Command(
+            "calm_and_cam",
+            "CALM beside CAM, by &rank",
+            lambda: workspace.show_by_rank(LAYOUTS["Checkpoints side by side"](workspace)),
+            f"Ctrl+Alt+{len(LAYOUTS) + 1}",
+            tip="The checkpoints side by side, on the scale that both can share: the rank of the cell",
+        ),
         None,
         Command("add_pane", "&Add pane", workspace.add_pane, "Ctrl+T"),
         Command("close_pane", "&Close pane", lambda: workspace.close_pane(workspace.state.active), "Ctrl+W"),
@@ -246,6 +256,16 @@ def _classes(window: Commanded) -> Menu:
         Command("swap", "&Exchange A and B", workspace.swap, "Ctrl+E", "swap"),
         Command("parent", "To the &larger group", lambda: window.climb(up=True), "Alt+Up"),
         Command("child", "To the &smaller group", lambda: window.climb(up=False), "Alt+Down"),
+        None,
+        Command(
+            "suggested",
+            "To the su&ggested group",
+            lambda: workspace.set_target(Expression.of("@superset")),
+            "Alt+Shift+Up",
+            tip="A is the superset of the predicted class",
+        ),
+        Command("choose_a", "Choose A…", window.question.target.open, "Ctrl+Shift+A"),
+        Command("choose_b", "Choose B…", window.question.contrast.open, "Ctrl+Shift+B"),
         None,
         Command("find", "&Find a class or group", window.find_class, "Ctrl+F"),
         Command("show_target", "Show &A in the tree", lambda: window.panel("classes").reveal_target(), "Ctrl+G"),

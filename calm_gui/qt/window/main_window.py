@@ -138,7 +138,7 @@ class MainWindow(QMainWindow):
         hub.complained.connect(self.messages.say)
         hub.said.connect(self.status.say)
         hub.saved.connect(self.messages.wrote)
-        hub.results_wanted.connect(lambda: self.docks.open("results"))
+        hub.results_wanted.connect(self._show_results)
         hub.asked.connect(self._ask)
         hub.keep_wanted.connect(self.dialogs.keep_target)
         hub.enlarge_wanted.connect(self.actions_by_name["enlarge"].toggle)
@@ -255,6 +255,10 @@ class MainWindow(QMainWindow):
         if not self.docks.is_open("classes"):
             self.docks.open("classes")
         self.panel("classes").focus_search()
+
+    def _show_results(self) -> None:
+        self.docks.open("results")
+        self.panel("results").table.setFocus()
 
     def set_dark(self, on: bool) -> None:
         """Change between the light and the dark theme."""

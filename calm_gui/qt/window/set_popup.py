@@ -176,7 +176,9 @@ class SetPopup(QFrame):
         rows = found_sets(scene, text) if text else suggested_sets(scene, self._role)
         self.rows.show(rows)
         if rows:
-            self.list.setCurrentIndex(self.rows.index(0))
+            now = scene.target if self._role == "target" else scene.contrast
+            other = (i for i, row in enumerate(rows) if scene.classes_of(row.expression) != now)
+            self.list.setCurrentIndex(self.rows.index(0 if text else next(other, 0)))  # what would change something
         self._show_terms(scene)
 
     def _show_terms(self, scene: Scene) -> None:

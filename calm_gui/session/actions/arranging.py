@@ -41,6 +41,12 @@ class Arranging(Intents):
         if panes:
             self.store.update(panes=panes, active=min(self.state.active, len(panes) - 1))
 
+    def show_by_rank(self, panes: Iterable[Pane]) -> None:
+        """Show other panes on the one scale that maps of all kinds can share: the rank of the cell."""
+        panes = tuple(panes)[:MAX_PANES]
+        view = self.state.view._replace(ranks=True, scale_mode="shared")
+        self.store.update(panes=panes, active=min(self.state.active, len(panes) - 1), view=view)
+
     def change_pane(self, index: int, **changes: Any) -> None:
         """Change attributes of one pane."""
         panes = list(self.state.panes)
