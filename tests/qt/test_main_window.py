@@ -281,7 +281,8 @@ def test_a_cam_checkpoint_shows_cam_and_says_what_it_is_not(window: MainWindow, 
     settle()
     content = window.hub.scene.active
     assert content.shown.reading == "cam" and content.shown.check is None and not content.shown.signed
-    assert all(c.title.startswith("CAM — ") for c in window.hub.scene.panes)
+    kinds = [content.title.split(" — ")[0] for content in window.hub.scene.panes]
+    assert kinds == ["CAM", "CAM", "Gradient", "Gradient"]
     assert "no probabilities" in window.ledger.sentence
     assert any("no p(y,z|x)" in c.message or "cam" in str(c.shown.reading) for c in window.hub.scene.panes)
     window.actions_by_name["undo"].trigger()
