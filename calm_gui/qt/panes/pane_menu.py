@@ -1,13 +1,15 @@
 """The menu of a pane: what it shows, of which set, picture and checkpoint."""
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QWidget
 
 from calm_gui.core.readings import ATTRIBUTION, READINGS
-from calm_gui.methods import METHODS
+from calm_gui.methods import METHODS, Method
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.panes.method_dialog import MethodDialog
 from calm_gui.session.pane import PICTURE, About, Pane, Shows
 from calm_gui.session.scene import PaneContent
+from calm_gui.session.workspace import Workspace
 
 __all__ = ["fill_pane_menu"]
 
@@ -37,8 +39,15 @@ def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position:
     choice(menu, "Picture only", PICTURE, "target")
     menu.setToolTipsVisible(True)
     methods = menu.addMenu("Other method")
+    methods.setToolTipsVisible(True)
+    shown = content.shows if content else None
     for method in METHODS.values():
-        choice(methods, method.title, method, pane.about)
+        # With the parameters that were chosen, where this pane shows it.
+        here = shown if isinstance(shown, Method) and shown.plain is method else method
+        choice(methods, here.title, here, pane.about).setToolTip(f"{method.source}; {method.meaning}")
+    if isinstance(shown, Method) and shown.parameters:
+        parameters = menu.addAction(f"Parameters of {shown.plain.title}...")
+        parameters.triggered.connect(lambda: _ask_for_parameters(menu, workspace, shown, position))
     menu.addSeparator()
     checkpoints = menu.addMenu("Checkpoint")
     first = checkpoints.addAction("the chosen one")
@@ -61,3 +70,9 @@ def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position:
     close = menu.addAction("Close pane")
     close.setEnabled(len(workspace.state.panes) > 1)
     close.triggered.connect(lambda: workspace.close_pane(position))
+
+
+def _ask_for_parameters(parent: QWidget, workspace: Workspace, method: Method, position: int) -> None:
+    dialog = MethodDialog(method, parent.window())
+    if dialog.exec() == MethodDialog.DialogCode.Accepted:
+        workspace.change_pane(position, shows=dialog.chosen)
