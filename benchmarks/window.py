@@ -87,8 +87,8 @@ def window_rows() -> list[Row]:
     workspace.set_panes([Pane.of("attribution")])
     bench.paint()
     one = bench.measure(bench.click, nodes)
-    rows.append(Row("click to pixels, one pane, median", one.median, "ms", 6))
-    rows.append(Row("click to pixels, one pane, 95th percentile", one.p95, "ms", 10))
+    rows.append(Row("click to pixels, one pane, median", one.median, "ms", 8))
+    rows.append(Row("click to pixels, one pane, 95th percentile", one.p95, "ms", 12))
     for name, action, values in (
         ("opacity", lambda v: workspace.update_view(undoable=False, opacity=v), [i / 60 for i in range(60)]),
         (

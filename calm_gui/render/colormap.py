@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SEQUENTIAL = ("inferno", "viridis", "magma", "cividis", "gray")
-"""For values from zero up; the first is the default."""
+"""For values from zero up; the first is the default. Any of matplotlib's maps can be added."""
 
 DIVERGING = ("RdBu", "PuOr", "BrBG")
 """For differences; each is turned so that the warm end is positive."""
@@ -50,7 +50,14 @@ def colour_table(name: str) -> NDArray[np.uint8]:
     """
     if name not in SEQUENTIAL + DIVERGING:
         raise ValueError(f"unknown colour map {name!r}; there are {', '.join(SEQUENTIAL + DIVERGING)}")
-    return np.frombuffer(bytes.fromhex(_tables()[name]), np.uint8).reshape(256, 3)
+    if table := _tables().get(name):
+        return np.frombuffer(bytes.fromhex(table), np.uint8).reshape(256, 3)
+    from matplotlib import colormaps  # off the start-up path
+
+    turned = f"{name}_r" if name in DIVERGING else name
+    colours = np.round(255 * colormaps[turned](np.arange(256))[:, :3]).astype(np.uint8)
+    colours.flags.writeable = False
+    return colours
 
 
 @cache

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import colormaps
 
+from calm_gui.render import colormap
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL, colour_table
 
 
@@ -29,6 +30,7 @@ import sys
 import numpy as np
 from calm_gui.api import bundled_checkpoints
 from calm_gui.model.info import read_info
+from calm_gui.render import colormap
 from calm_gui.render.colormap import premultiplied_table
 premultiplied_table("inferno", 0.6)
 read_info(bundled_checkpoints()["demo"]).hierarchy.probabilities(np.full(1000, 1e-3))
@@ -36,3 +38,13 @@ print([name for name in ("matplotlib", "scipy", "torch") if name in sys.modules]
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_colour_map_is_added_by_its_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(colormap, "SEQUENTIAL", (*SEQUENTIAL, "plasma"))
+    colour_table.cache_clear()
+    try:
+        np.testing.assert_array_equal(colour_table("plasma")[[0, 255]], [[13, 8, 135], [240, 249, 33]])
+        assert not colour_table("plasma").flags.writeable
+    finally:
+        colour_table.cache_clear()
