@@ -18,25 +18,29 @@ def build_parser() -> argparse.ArgumentParser:
         prog="calm-gui",
         description="Explore where a classifier's evidence lies, with attributions that are probabilities.",
     )
-    parser.add_argument("pictures", nargs="*", metavar="PICTURE", help="pictures or folders to open")
-    parser.add_argument("--checkpoint", default="demo", metavar="FILE", help="a checkpoint, or demo or demo-cam")
+    parser.add_argument("pictures", nargs="*", metavar="PICTURE", help="pictures and folders to open")
+    parser.add_argument(
+        "--checkpoint", default="demo", metavar="FILE", help="checkpoint file, demo or demo-cam (default demo)"
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    parser.add_argument("--theme", choices=("light", "dark"), help="instead of the one used last")
+    parser.add_argument("--theme", choices=("light", "dark"), help="default: the one used last")
     parser.add_argument(
         "--target", metavar="CLASS", help="wnid, name, index or @predicted (default) or @superset: the target A"
     )
     parser.add_argument(
         "--contrast", metavar="CLASS", help="the same, or @runner-up (default), @rest or @siblings: the contrast B"
     )
-    parser.add_argument("--screenshot", metavar="FILE", help="open, explain, save a picture of the window, end")
+    parser.add_argument(
+        "--screenshot", metavar="FILE", help="open the window, explain, save a picture of the window and exit"
+    )
     parser.add_argument("--size", default="1440x900", metavar="WxH", help="size of the window for --screenshot")
     entry = parser.add_mutually_exclusive_group()
     entry.add_argument(
         "--install-desktop-file",
         action="store_true",
-        help="add calm-gui to the menu of a Linux desktop and end",
+        help="add calm-gui to the menu of a Linux desktop and exit",
     )
-    entry.add_argument("--remove-desktop-file", action="store_true", help="remove it from that menu and end")
+    entry.add_argument("--remove-desktop-file", action="store_true", help="remove it from that menu and exit")
     parser.add_argument("--version", action="version", version=f"calm-gui {__version__}")
     return parser
 

@@ -1,4 +1,4 @@
-"""Options of the command lines for what a checkpoint of another program doesn't say."""
+"""Options of the command lines for what a file of another program doesn't say."""
 
 import argparse
 from typing import TYPE_CHECKING, get_args
@@ -14,7 +14,7 @@ __all__ = ["add_answer_options", "answers_of"]
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
     """Add the options whose values `answers_of` reads."""
     group = parser.add_argument_group(
-        "what a checkpoint of another program doesn't say", "Answers are kept by the file's hash."
+        "what a file of another program doesn't say", "Answers are remembered for the file, by its hash."
     )
     add = group.add_argument
     add(
@@ -29,7 +29,7 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
     switch = argparse.BooleanOptionalAction
     add("--large-feature-map", action=switch, help="28x28 cells at 224 pixels instead of 14x14")
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
-    add("--averaged", action=switch, help="the slow average of the weights, or teacher, where the file holds both")
+    add("--averaged", action=switch, help="the moving average of the weights (EMA, teacher), if the file has both")
     add("--outputs", choices=get_args(Outputs), help="what makes probabilities of the outputs")
     add("--arch", metavar="NAME", help="the network: a name of timm's or torchvision's")
 

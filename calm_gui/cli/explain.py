@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"calm-explain: {error}", file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
-        print("calm-explain: stopped; the same command with --resume goes on", file=sys.stderr)
+        print("calm-explain: stopped; repeat the command with --resume to continue", file=sys.stderr)
         return INTERRUPTED
     finally:
         for folder in missing:  # made for nothing, if they are empty

@@ -37,15 +37,15 @@ def build_parser() -> argparse.ArgumentParser:
     """The command line's arguments."""
     parser = argparse.ArgumentParser(
         prog="calm-explain",
-        description="Say and show where in pictures a classifier's evidence lies.",
+        description="Show where in pictures a classifier finds its evidence, in figures and numbers.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("pictures", nargs="*", metavar="PICTURE_OR_FOLDER")
+    add("pictures", nargs="*", metavar="PICTURE_OR_FOLDER", help="pictures and folders of pictures")
     add("--version", action="version", version=f"calm-gui {calm_gui.__version__}")
 
-    group = parser.add_argument_group("what is asked")
+    group = parser.add_argument_group("question")
     add = group.add_argument
     add("--checkpoint", action="append", metavar="NAME_OR_FILE", help="demo, demo-cam or a file; may be repeated")
     add("--target", action="append", metavar="SET", help="class set A (default @predicted); may be repeated")
@@ -66,7 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         metavar="NAME",
         type=_map,
-        help=f"a reading, or a method of others: {', '.join(METHODS)}; may be repeated; settings of a method follow "
+        help=f"a reading, or another method: {', '.join(METHODS)}; may be repeated; settings of a method follow "
         "it: smoothgrad:samples=50,noise=0.1",
     )
     add("--depth", type=int, default=6, metavar="N", help="depth of the winner map in the hierarchy (default 6)")
@@ -75,16 +75,16 @@ def build_parser() -> argparse.ArgumentParser:
 
     add_answer_options(parser)
 
-    group = parser.add_argument_group("what is written")
+    group = parser.add_argument_group("output")
     add = group.add_argument
-    add("--out", metavar="DIR", help="folder for files; made if it isn't there")
-    add("--format", metavar="LIST", help=f"of {','.join(FORMATS)}; png by default if there is --out; or none")
+    add("--out", metavar="DIR", help="folder for the files; created if missing")
+    add("--format", metavar="LIST", help=f"of {','.join(FORMATS)}; with --out png by default; or none")
     add("--json", action="store_true", help="results as one JSON document on stdout")
     add("--overwrite", action="store_true", help="replace existing files instead of numbering new ones")
-    add("--from", dest="reproduce", metavar="FILE.json", help="make again the exports that this manifest lists")
+    add("--from", dest="reproduce", metavar="FILE.json", help="make the exports that this manifest lists again")
     add("--quiet", action="store_true", help="no progress on stderr")
 
-    group = parser.add_argument_group("how figures look")
+    group = parser.add_argument_group("figures")
     add = group.add_argument
     add(
         "--layout",
@@ -101,7 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     group = parser.add_argument_group("many pictures")
     add = group.add_argument
-    add("--resume", action="store_true", help="go on with an interrupted batch in the same --out")
+    add("--resume", action="store_true", help="continue an interrupted batch in the same --out")
     add("--shard", metavar="I/N", help="only the I-th of N parts; torchrun's ranks are shards by themselves")
     add("--batch-size", type=int, metavar="N", help="pictures per forward pass (default 1 on a CPU, 16 on a GPU)")
     add(
@@ -109,7 +109,11 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="FILE.csv",
         help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...); else a folder named like a class",
     )
-    add("--where", metavar="CONDITION", help='list pictures by the summary, such as "share_in_box < 0.5 and p > 0.3"')
+    add(
+        "--where",
+        metavar="CONDITION",
+        help='list the pictures whose row of the summary fulfils it, such as "share_in_box < 0.5 and p > 0.3"',
+    )
     add("--contact-sheet", metavar="FILE", help="PNG or PDF of the lowest and highest by a column (or of --where)")
     add("--by", default="p", metavar="COLUMN", help="column for --contact-sheet (default p)")
     return parser
@@ -118,7 +122,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _reading(name: str) -> str:
     """A reading, as requests write it."""
     if name in METHODS:
-        raise argparse.ArgumentTypeError(f"{name} is no reading but a method of others; ask for it by --map {name}")
+        raise argparse.ArgumentTypeError(f"{name} is another method, not a reading; use --map {name}")
     if name not in READINGS:
         raise argparse.ArgumentTypeError(f"there is no reading {name!r}; there are {', '.join(READINGS)}")
     return name

@@ -233,5 +233,5 @@ def _shard(text: str | None) -> tuple[int, int] | None:
         return None
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal()):
-        raise DataError(f"--shard {text} makes no sense; the first of four is 1/4")
+        raise DataError(f"--shard {text} isn't a part; the first of four is 1/4")
     return int(number), int(count)

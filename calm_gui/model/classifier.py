@@ -219,7 +219,7 @@ def split(network: nn.Module, parts: Parts, size: int, name: str, insist: bool =
         raise CheckpointError(
             f"features and head of {name}, put together, differ from its own output by {least:.2g} of its range, so "
             "its head is more than average pooling and one linear layer; leave CAM and head out to see its own "
-            "probabilities and the methods of others, or make it a CALM with calm-train adapt"
+            "probabilities and other methods, or make it a CALM with calm-train adapt"
         )
     whole = Classifier(network, parts.taps)
     whole.look(size)

@@ -73,7 +73,7 @@ def check_free(path: str | Path, *, overwrite: bool = False, inputs: Iterable[st
 
 
 def _taken(path: Path) -> ExportError:
-    return ExportError(f"{path} is there already; choose another name, or say that it may be overwritten")
+    return ExportError(f"{path} already exists; choose another name, or allow overwriting")
 
 
 @contextmanager

@@ -96,7 +96,7 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no type
             offset = int(wnid[1:])
             if offset in self._offsets:
                 return self.synset_from_pos_and_offset("n", offset)
-        raise ClassLookupError(f"{wnid!r} is no noun of WordNet 3.0; a wnid looks like 'n02084071'")
+        raise ClassLookupError(f"{wnid!r} is not a noun of WordNet 3.0; a wnid looks like 'n02084071'")
 
 
 def open_nouns(archive: Path) -> NounReader:

@@ -134,7 +134,9 @@ class Autosave(QObject):
         if aside is None:
             _log.warning("%s isn't put aside", path)
             return
-        self._workspace.complain(f"The session of a program that didn't end well can't be used ({error}); see {aside}")
+        self._workspace.complain(
+            f"The session of a program that ended unexpectedly can't be used ({error}); see {aside}"
+        )
 
     def restore(self, left: LeftOver) -> bool:
         """Open a session that was left; it goes once this program has kept all of it itself."""
@@ -169,7 +171,7 @@ class Autosave(QObject):
             _log.warning("autosave failed: %s", error)
             if not self._told:
                 self._told = True
-                self._workspace.complain(f"What you do can't be kept against a crash: {error}")
+                self._workspace.complain(f"Your work can't be saved against a crash: {error}")
             return False
         self._saved = state
         self._told = False

@@ -52,9 +52,8 @@ class Settings:
             return
         except (CalmError, OSError) as error:  # it can't be read, whatever it holds: it is left as it is
             self._path = None
-            self.note = (
-                f"the settings can't be read, so the defaults count and changes aren't kept: {why_unreadable(error)}"
-            )
+            why = why_unreadable(error)
+            self.note = f"the settings can't be read, so the defaults are used and changes aren't saved: {why}"
         except (ValueError, RecursionError) as error:
             self.note = self._damaged(path, error)
         if self.note:
@@ -65,8 +64,8 @@ class Settings:
         what = f"the settings {path} are damaged ({why_unreadable(error)})"
         if (aside := put_aside(path)) is None:
             self._path = None
-            return f"{what}, so the defaults count and changes aren't kept"
-        return f"{what}, so the defaults count; they are kept as {aside.name}"
+            return f"{what}, so the defaults are used and changes aren't saved"
+        return f"{what}, so the defaults are used; the old file is kept as {aside.name}"
 
     @property
     def values(self) -> dict[str, Any]:

@@ -166,7 +166,7 @@ def _warnings(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> l
         if isinstance(shown, WinnerMap):
             if shown.overlapping:
                 found.append(
-                    "some groups share classes; each counts them whole, so their masses may add to more than 1"
+                    "some groups share classes; each counts them in full, so their masses may add up to more than 1"
                 )
             continue
         if text := remark(shown.values):

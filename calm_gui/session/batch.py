@@ -81,7 +81,7 @@ class BatchPlan:
 def shard_of(paths: Sequence[str], number: int, count: int) -> list[str]:
     """The `number`-th (from 1) of `count` parts of a list: every count-th picture."""
     if not 1 <= number <= count:
-        raise DataError(f"shard {number}/{count} makes no sense; the first of four is 1/4")
+        raise DataError(f"shard {number}/{count} isn't a part; the first of four is 1/4")
     return list(paths[number - 1 :: count])
 
 

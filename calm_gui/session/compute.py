@@ -194,7 +194,7 @@ class Compute:
         self._cache.forget()
 
     def ask_again(self, key: str) -> None:
-        """Ask what a checkpoint of another program doesn't say, beginning with what was answered."""
+        """Ask what a file of another program doesn't say, beginning with what was answered."""
 
         def ask(question: AnswersNeeded) -> None:
             self._front.ask(key, question)
@@ -396,7 +396,7 @@ class Compute:
         self._fresh = None
         if changed:  # what was explained with other weights or answers is no longer true
             self._forget_explained(key)
-            self._front.complain(f"{Path(key).name} isn't what it was; what it explained is explained anew")
+            self._front.complain(f"{Path(key).name} isn't what it was; what it explained is explained again")
 
     def _forget_explained(self, key: str) -> None:
         self._cache.forget(checkpoint=key)

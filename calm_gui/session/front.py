@@ -42,5 +42,5 @@ def error_sentence(error: Exception) -> str:
     if isinstance(error, CalmError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "there is too little memory for that; close other programs or use a smaller picture"
+        return "there isn't enough memory; close other programs or use a smaller picture"
     return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"

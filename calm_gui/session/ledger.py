@@ -25,7 +25,7 @@ def _sentence(scene: Scene, content: PaneContent) -> str:
     if content.message:
         return content.message
     index, p = content.explanation.top(1)[0]
-    return f"The model's first guess is {content.explanation.classes.name_of(index)} with probability {number_text(p)}."
+    return f"The most probable class is {content.explanation.classes.name_of(index)} with probability {number_text(p)}."
 
 
 def hint(scene: Scene) -> str:

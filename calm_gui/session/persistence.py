@@ -136,7 +136,7 @@ def load_session(path: str | Path) -> SavedSession:
     try:
         return _from_json(data, path.absolute().parent)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, OSError, ReadingError) as error:
-        raise SessionError(f"{path.name} holds something that makes no sense: {why_unreadable(error)}") from error
+        raise SessionError(f"{path.name} holds an invalid value: {why_unreadable(error)}") from error
 
 
 def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:

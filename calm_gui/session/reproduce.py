@@ -111,7 +111,7 @@ class _Maker:
             raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the manifest")
         same = [place for place in found if sha256_of(place) == picture["sha256"]]
         if not same:
-            raise PictureError(f"{found[0]} isn't the picture any more that was explained: its content has changed")
+            raise PictureError(f"{found[0]} isn't the picture that was explained: its content has changed")
         return same[0]
 
     def _model(self, checkpoint: Mapping[str, Any]) -> "LoadedModel":
@@ -169,7 +169,7 @@ def _refuse_other_answers(checkpoint: Mapping[str, Any], model: "LoadedModel") -
     if changes := compare_values(before, now):
         raise CheckpointError(
             f"{model.name} is read in another way than when the export was made ({say_changes(changes)}); answer as "
-            "then, by the options for what a checkpoint of another program doesn't say"
+            "then, by the options for what a file of another program doesn't say"
         )
 
 

@@ -103,7 +103,7 @@ def _for_contrast(scene: Scene) -> list[tuple[str, str, Expression]]:
             else:
                 without = Expression((Term(suggested.key), Term(start, "-")))
             found.append((f"other classes of {suggested.name}", "suggested group without A", without))
-    found.append(("everything else", "all classes but A", Expression.of("@rest")))
+    found.append(("everything else", "all classes except A", Expression.of("@rest")))
     return found
 
 

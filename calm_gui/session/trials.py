@@ -115,7 +115,7 @@ class Trials:
         done: Callable[[AnswersNeeded], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        """Find what a checkpoint of another program doesn't say, with what was answered for it."""
+        """Find what a file of another program doesn't say, with what was answered for it."""
 
         def work(job: Job) -> AnswersNeeded:
             from calm_gui.model.loaded import load_model

@@ -158,7 +158,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         return True
 
     def ask_again(self, checkpoint: str) -> None:
-        """Ask anew what a checkpoint of another program doesn't say, beginning with what was answered."""
+        """Ask anew what a file of another program doesn't say, beginning with what was answered."""
         self.compute.ask_again(checkpoint)
 
     def _on_state(self, old: State, new: State) -> None:
@@ -235,7 +235,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         if saved.missing:
             names = ", ".join(Path(name).name for name in saved.missing[:3])
             many = f"{counted(len(saved.missing), 'picture')} of the session"
-            self.complain(f"{many} can't be found ({names}); put what is missing beside it")
+            self.complain(f"{many} can't be found ({names}); put what is missing beside the session")
             if not saved.state.pictures and self.state.pictures:
                 return None
         if not Path(checkpoint).exists() and checkpoint not in self.compute.infos:

@@ -49,7 +49,7 @@ def test_what_is_nothing_of_ours_is_told_and_leaves_what_is_open(window: MainWin
     assert "notes.txt is a text file" in window.messages.text.text()
     found = offered(["a.pth", "b.pth", "c.jpg", "t.csv", "s.calm.json"])
     assert (found.checkpoints, found.pictures, found.tables) == (("a.pth", "b.pth"), ("c.jpg",), ("t.csv",))
-    assert found.refused == ("b.pth isn't opened: one checkpoint at a time",)
+    assert found.refused == ("b.pth isn't opened: only one checkpoint at a time",)
     web = QMimeData()
     web.setUrls([QUrl("https://example.org/a.jpg")])
     assert "is an address" in from_mime(web).refused[0]
@@ -220,7 +220,7 @@ def test_the_export_dialog_stays_open_says_what_it_wrote_and_remembers(
     asked: list[str] = []
     monkeypatch.setattr(QMessageBox, "question", lambda *a: asked.append(a[2]) or QMessageBox.StandardButton.No)
     assert dialog.save(str(tmp_path / "third.png"))
-    assert asked == ["third.pdf is there already. Replace it?"] and (tmp_path / "third.pdf").read_text() == "mine"
+    assert asked == ["third.pdf already exists. Replace it?"] and (tmp_path / "third.pdf").read_text() == "mine"
     dialog.close()
     again = ExportDialog(window.hub, Settings(tmp_path / "settings.json"), window)
     assert again.also["pdf"].isChecked() and not again.also["svg"].isChecked()

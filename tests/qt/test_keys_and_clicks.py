@@ -149,7 +149,7 @@ def test_suggestions_are_sets_of_their_own_and_none_is_empty(window: MainWindow)
         for row, classes in zip(rows, sets, strict=True):
             assert row.p == pytest.approx(scene.probability(classes))
     notes = [row.note.split(" · ")[0] for row in suggested_sets(scene, "contrast")]
-    assert notes == ["runner-up", "siblings of A", "suggested group without A", "all classes but A"]
+    assert notes == ["runner-up", "siblings of A", "suggested group without A", "all classes except A"]
     assert not any(scene.classes_of(row.expression) & scene.target for row in suggested_sets(scene, "contrast"))
 
 

@@ -87,14 +87,14 @@ def test_rows_of_classes_and_steps_of_the_ladder_have_the_same_menu(window: Main
     in_tree = ask(classes.tree.viewport(), QPoint(40, 10))
     assert in_tree == ask(ladder, ladder.area(1).center()) == ask(ladder, QPoint(0, 0), KEYBOARD)
     click(set_menu(window, window.workspace, "n02084071"), "B is this")
-    click(set_menu(window, window.workspace, "n02087122"), "Take away from B")
+    click(set_menu(window, window.workspace, "n02087122"), "Remove from B")
     assert window.workspace.state.selection.contrast == Expression.of("n02084071").excluding("n02087122")
 
 
 def test_chips_and_fields_have_menus(window: MainWindow) -> None:
     workspace, field = window.workspace, window.question.target
     workspace.set_target(Expression.of("n02084071").excluding("n02087122"))
-    of_field = ["Choose another…", "Exchange A and B", "Copy the name", "Keep under a name…", "Empty"]
+    of_field = ["Choose another…", "Swap A and B", "Copy the name", "Keep under a name…", "Empty"]
     assert ask(field, QPoint(20, 10)) == of_field
     field.open()
     terms = field.popup.terms

@@ -90,7 +90,7 @@ def test_a_name_typed_without_ending_replaces_no_file_unasked(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(tmp_path / typed), ""))
     getattr(window.files, command)()
     assert (tmp_path / there).read_bytes() == b"a week's work"
-    assert asked == [f"{there} is there already. Replace it?"]
+    assert asked == [f"{there} already exists. Replace it?"]
     assert not (tmp_path / typed).exists()
 
 
@@ -105,7 +105,7 @@ def test_a_figure_typed_without_ending_replaces_no_file_unasked(
     dialog.ask_and_save()
     dialog.deleteLater()
     assert (tmp_path / "fig.png").read_bytes() == b"a week's work"
-    assert asked == ["fig.png is there already. Replace it?"]
+    assert asked == ["fig.png already exists. Replace it?"]
 
 
 # Keys (L2) and marks
@@ -403,7 +403,7 @@ def test_settings_that_cannot_be_read_stay_and_the_program_starts(
         monkeypatch.setattr(Path, "lstat", lstat)
     settings = Settings(path)
     settings.set("theme", "light")
-    assert settings.text("theme") == "light" and "aren't kept" in settings.note
+    assert settings.text("theme") == "light" and "aren't saved" in settings.note
     monkeypatch.undo()
     assert [each.name for each in tmp_path.iterdir()] == ["settings.json"]
     assert path.is_dir() or path.read_text() == '{"theme": "dark"}'

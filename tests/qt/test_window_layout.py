@@ -315,7 +315,7 @@ def test_a_key_that_a_person_chose_stays_and_the_default_that_collides_is_said(
     qtbot.addWidget(window)
     assert window.actions_by_name["swap"].shortcut() == QKeySequence("F11")
     assert window.actions_by_name["pictures_alone"].shortcuts() == []
-    assert "F11 stays with Exchange A and B" in window.messages.text.text()
+    assert "F11 stays with Swap A and B" in window.messages.text.text()
     window.close()
 
 

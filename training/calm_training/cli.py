@@ -44,7 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     recipe = argparse.ArgumentParser(add_help=False)
     recipe.add_argument(
-        "--recipe", required=True, help="parts with + between them, as in cub+resnet50+calm-em, or a TOML or JSON file"
+        "--recipe", required=True, help="parts joined by +, as in cub+resnet50+calm-em, or a TOML or JSON file"
     )
     recipe.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override a setting; repeatable"
@@ -53,8 +53,8 @@ def build_parser() -> argparse.ArgumentParser:
     data.add_argument("--data", type=Path, required=True, help="folder that the recipe's data.root is below")
 
     commands.add_parser("list", help="names of the recipes").set_defaults(command=_list)
-    show = commands.add_parser("show", parents=[recipe], help="all settings of a recipe, and where each came from")
-    show.add_argument("--json", action="store_true", help="JSON instead of TOML, without where they came from")
+    show = commands.add_parser("show", parents=[recipe], help="all settings of a recipe, with the source of each")
+    show.add_argument("--json", action="store_true", help="JSON instead of TOML, without the sources")
     show.set_defaults(command=_show)
     commands.add_parser(
         "check", parents=[recipe, data], help="open every picture, list classes and bad files"
@@ -62,23 +62,25 @@ def build_parser() -> argparse.ArgumentParser:
 
     train = commands.add_parser("train", parents=[recipe, data], help="train a checkpoint")
     train.add_argument("--out", type=Path, required=True, help="folder of the run")
-    train.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    train.add_argument("--resume", action="store_true", help="continue the run in --out")
     train.add_argument("--overwrite", action="store_true", help="replace the run in --out")
     train.add_argument("--quiet", action="store_true", help="no progress bar")
     train.set_defaults(command=_train)
 
     search = commands.add_parser(
-        "search", parents=[recipe, data], help="try random learning rates and settings of the methods, keep the best"
+        "search", parents=[recipe, data], help="try random learning rates and method settings, and keep the best"
     )
     search.add_argument("--out", type=Path, required=True, help="folder with a run for each trial")
     search.add_argument("--trials", type=int, default=30)
     search.add_argument(
         "--boxes", type=Path, help="validation pictures with boxes or masks: select by localization on them"
     )
-    search.add_argument("--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial from the I-th on")
+    search.add_argument(
+        "--part", type=_part, default=(1, 1), metavar="I/N", help="every N-th trial, starting with the I-th"
+    )
     search.set_defaults(command=_search)
 
-    adapting = commands.add_parser("adapt", help="make a plain classifier a CALM on pictures without labels")
+    adapting = commands.add_parser("adapt", help="make a CALM of a plain classifier, from pictures without labels")
     adapting.add_argument(
         "--checkpoint",
         required=True,
@@ -86,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="the classifier; names are downloaded",
     )
     adapting.add_argument("--data", type=Path, nargs="+", required=True, help="pictures, or folders of them")
-    adapting.add_argument("--out", type=Path, required=True, help="folder of the run; a run in it goes on")
+    adapting.add_argument("--out", type=Path, required=True, help="folder of the run; a run in it is continued")
     adapting.add_argument(
         "--what",
         choices=("saliency", "head"),
@@ -103,7 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")
-    export.add_argument("--overwrite", action="store_true", help="replace --out if it is there")
+    export.add_argument("--overwrite", action="store_true", help="replace --out if it exists")
     add_answer_options(export)
     export.set_defaults(command=_export)
     return parser
@@ -114,7 +116,7 @@ def _list(_: argparse.Namespace) -> int:
 
     for kind, names in recipe_parts().items():
         print(f"{kind + ':':10}{' '.join(names)}")
-    print(f"\n{DEMO} makes the bundled checkpoints. The others are parts: put one of each kind together, as in")
+    print(f"\n{DEMO} makes the bundled checkpoints. The others are parts: join one of each kind, as in")
     print("cub+resnet50+calm-em. A data part alone takes the backbone and method that suit it.")
     return 0
 

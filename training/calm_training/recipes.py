@@ -111,7 +111,7 @@ def compose(recipe: str, overrides: Sequence[str] = (), note: Note = _warn) -> C
         effect.
     """
     if recipe in OLD_NAMES:
-        note(f"the recipe {recipe} is now {OLD_NAMES[recipe]}; the old name goes on working through 0.2")
+        note(f"the recipe {recipe} is now {OLD_NAMES[recipe]}; the old name still works in 0.2")
         recipe = OLD_NAMES[recipe]
     merge = _Merge(note)
     rest: list[str] = []
@@ -198,7 +198,7 @@ class _Merge:
 
     def _change_objective(self, name: str) -> None:
         """What ``model.method`` did: another objective, which keeps those settings that it has too."""
-        self.note(f"model.method={name} is now +{name} in the recipe; the old setting goes on working through 0.2")
+        self.note(f"model.method={name} is now +{name} in the recipe; the old setting still works in 0.2")
         if not _is_objective(name):
             raise CalmError(f"model.method must name a method that brings heads and loss, which {name} doesn't")
         known = {entry.name for entry in fields(method_named(name).Settings)}
@@ -219,7 +219,7 @@ class _Merge:
             if setting not in known:
                 raise CalmError(f"{old} can have no effect: the run trains {objective}, which has no such setting")
             new = f"methods.{objective}.{setting}"
-            self.note(f"{old} is now {new}; the old name goes on working through 0.2")
+            self.note(f"{old} is now {new}; the old name still works in 0.2")
             value, layer = self.given.pop(old)
             if layer >= self.given.get(new, (None, -1))[1]:
                 self.given[new] = value, layer

@@ -60,7 +60,7 @@ class RunFolder:
                 return
             if not overwrite:
                 raise CalmError(
-                    f"{path} isn't empty; choose another --out, go on with --resume, or replace it with --overwrite"
+                    f"{path} isn't empty; choose another --out, continue with --resume, or replace it with --overwrite"
                 )
             if not self._settings.exists():
                 raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
@@ -100,7 +100,7 @@ class RunFolder:
                 "with --overwrite"
             ) from error
         if not isinstance(state, dict):
-            raise CalmError(f"the state of the run in {self.path} isn't this program's; start anew with --overwrite")
+            raise CalmError(f"the state of the run in {self.path} isn't this program's; start again with --overwrite")
         return state
 
     def write_log(self, history: list[dict[str, float]]) -> None:
@@ -133,7 +133,7 @@ class RunFolder:
         now = json.loads(json.dumps(config.to_json()))
         if changes := compare_values(before, {section: now[section] for section in _DECISIVE}):
             raise CalmError(
-                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed so"
+                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed with these"
             )
 
 

@@ -207,7 +207,7 @@ class Trainer:
                 )
             if self.group.any(self.stop, self.device):
                 self.save()
-                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; go on with --resume", self.signal)
+                raise RunInterruptedError(f"interrupted in epoch {self.epoch + 1}; continue with --resume", self.signal)
             if time.monotonic() - saved > 60 * self.config.run.save_minutes:
                 self.save()
                 saved = time.monotonic()

@@ -91,9 +91,9 @@ def _not_a_checkpoint(data: bytes) -> str:
     """What a file is that can't be a checkpoint, from its first bytes; empty if it may be one."""
     start = data[:1024].lstrip().lower()
     if not data:
-        return "is empty; was it downloaded whole?"
+        return "is empty; was the download complete?"
     if start.startswith((b"<!doctype", b"<html", b"<?xml")):
-        return "is a web page, not a checkpoint; the download was answered by a page, so fetch the file by hand"
+        return "is a web page, not a checkpoint; download the file by hand"
     if data.startswith(b"version https://git-lfs"):
         return "is a Git LFS pointer, not the weights; run git lfs pull, or download the file itself"
     if data.startswith(b"PK"):
@@ -212,7 +212,7 @@ def find_weights(loaded: Mapping[str, Any], name: str, averaged: bool | None = N
     slow = [key for key in sets if key not in plain]
     if plain and slow and averaged is None:
         raise AnswersNeeded(
-            f"{name} holds two sets of weights, {plain[0]} and their average {slow[0]}; "
+            f"{name} contains two sets of weights, {plain[0]} and their average {slow[0]}; "
             "say which: averaged=False or averaged=True",
             Answers(averaged=True),
             ("averaged",),

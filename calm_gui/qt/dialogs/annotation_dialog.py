@@ -122,7 +122,7 @@ class AnnotationDialog(QDialog):
         if marks in (self._kept, {}):
             return True
         answers = QMessageBox.StandardButton
-        question = f"{counted(len(marks), 'mark')} that no file holds would be lost. Go on?"
+        question = f"{counted(len(marks), 'mark')} that aren't saved would be lost. Continue?"
         return QMessageBox.question(self, title, question, answers.Yes | answers.No, answers.No) == answers.Yes
 
     def reject(self) -> None:

@@ -1,4 +1,4 @@
-"""Asks what a checkpoint of another program doesn't say."""
+"""Asks what a file of another program doesn't say."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -64,7 +64,7 @@ class AnswersDialog(QDialog):
         self._count = question.class_count
         self.names: tuple[str, ...] | None = None
         self.choices: dict[str, QComboBox] = {}
-        text = QLabel("The file doesn't say what it is. What you choose is kept and written into every export.")
+        text = QLabel("The file doesn't say what it is. Your choice is remembered and written into every export.")
         text.setWordWrap(True)
         form = QFormLayout()
         for key in question.open_questions:

@@ -62,7 +62,7 @@ class BatchDialog(QDialog):
         self.readings.addItems(["the panes' readings", "the active pane's reading"])
         self.targets = QComboBox()
         self.targets.setAccessibleName("Target")
-        for text, key in (("the target as chosen now", ""), ("each picture's prediction", "@predicted")):
+        for text, key in (("the target as it is now", ""), ("each picture's prediction", "@predicted")):
             self.targets.addItem(text, key)
         self.targets.addItem("the superset of each prediction", "@superset")
         self.formats = {kind: QCheckBox(kind) for kind in _FORMATS}
@@ -124,12 +124,12 @@ class BatchDialog(QDialog):
     def run(self) -> None:
         """Start the run and close; it goes on in the dock of results."""
         if any(run.running for run in self._hub.batches):
-            self.message.setText("a run is going on; cancel it first, or wait")
+            self.message.setText("a run is in progress; cancel it first, or wait")
             return
         formats = tuple(kind for kind, box in self.formats.items() if box.isChecked())
         out = Path(self.out.text()).expanduser() if self.out.text().strip() else None
         if formats and out is None:
-            self.message.setText("files need a folder; choose one, or untick them")
+            self.message.setText("files need a folder; choose one, or clear the formats")
             return
         try:
             if out is not None:

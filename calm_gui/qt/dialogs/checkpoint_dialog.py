@@ -71,9 +71,7 @@ class CheckpointDialog(QDialog):
             if info.assumed:
                 row("Assumed", "; ".join(info.assumed))
         self.change = QPushButton("Change &answers…")
-        self.change.setToolTip(
-            "What the file doesn't say and was answered: method, activation, cells, names of classes"
-        )
+        self.change.setToolTip("Change your answers about this file: method, activation, cells, names of classes")
         self.change.clicked.connect(self._change_answers)
         if model is not None and model.answers:
             row("Answered", _answered(model.answers))
@@ -102,7 +100,7 @@ class CheckpointDialog(QDialog):
         self.opened.setMaximumHeight(90)
         self.opened.currentRowChanged.connect(lambda _: self._enable())
         self.close_one = QPushButton("&Close it")
-        self.close_one.setToolTip("Take the checkpoint out of memory; its panes go")
+        self.close_one.setToolTip("Close the checkpoint and its panes")
         self.close_one.clicked.connect(self._close_one)
         others = QHBoxLayout()
         others.addWidget(self.opened, 1)

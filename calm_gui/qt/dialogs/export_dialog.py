@@ -111,7 +111,7 @@ class ExportDialog(QDialog):
             spin.setRange(0.0, 20_000.0)
             spin.setDecimals(1)
         self.width_value.setValue(120)
-        self.height_value.setSpecialValueText("as high as it needs")
+        self.height_value.setSpecialValueText("as needed")
         self.unit = QComboBox()
         self.unit.addItems(_UNITS)
         self.dpi = CalmSpinBox()
@@ -152,7 +152,7 @@ class ExportDialog(QDialog):
             (self.font_family, "Font"),
             (self.font_size, "Size of the text"),
             (self.caption, "Caption"),
-            (self.background, "Colour of the ground"),
+            (self.background, "Background colour"),
         ):
             widget.setAccessibleName(name)
 

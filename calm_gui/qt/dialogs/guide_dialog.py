@@ -72,7 +72,7 @@ class GuideDialog(QDialog):
         if path.is_file():
             self.text.setMarkdown(path.read_text("utf-8"))
         else:
-            self.text.setPlainText(f"{path.name} wasn't installed with calm-gui; it is in docs/ of its source.")
+            self.text.setPlainText(f"{path.name} isn't installed; it is in the folder docs of the source.")
 
     def _follow(self, link: QUrl) -> None:
         name = link.path().removesuffix(".md")

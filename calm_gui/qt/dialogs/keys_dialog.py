@@ -26,19 +26,19 @@ __all__ = ["GESTURES", "KeysDialog"]
 GESTURES = (
     ("Click a class or group, or Return", "it is A"),
     ("B in the row under the mouse, or Ctrl+Return", "it is B"),
-    ("Ctrl+click, click the mark, or Space", "add it to A, or take it away"),
-    ("Right-click", "add to or take away from A or B"),
-    ("Letters in the tree", "go to the next group that begins so"),
+    ("Ctrl+click, click the mark, or Space", "add it to A, or remove it"),
+    ("Right-click", "add to A or B, or remove from it"),
+    ("Letters in the tree", "go to the next group that begins with them"),
     ("Hold Space on a pane", "see the picture without the map"),
     ("Wheel, drag", "zoom and pan all panes together"),
-    ("Esc while drawing", "give up the region"),
+    ("Esc while drawing", "abandon the region"),
     ("Arrows, PgUp, PgDn in the film strip", "go through the pictures"),
-    ("Ctrl+F, Return, Ctrl+Return", "search; what is found best is A, or B"),
-    ("Up, Down in lists and searches", "go through the rows, which chooses nothing"),
-    ("Up, Down in the ladder, Return", "go through the steps; the step is A"),
+    ("Ctrl+F, Return, Ctrl+Return", "search; the best match is A, or B"),
+    ("Up, Down in lists and searches", "go through the rows without choosing one"),
+    ("Up, Down in the ladder, Return", "go through the steps; Return makes a step A"),
     ("Delete in a set's field", "empty it"),
     ("Drag a limit, double-click a scale", "set it, fit it to the maps; right-click for more"),
-    ("Double-click a pane", "show it alone, or all again"),
+    ("Double-click a pane", "show it alone, or all panes again"),
     ("Drag a region, or a handle of it; Delete", "move it, resize it; remove it"),
     ("Up, Down, double-click in Results", "show the row's picture with its target"),
     ("Drop files on the window", "open pictures, folders and checkpoints"),
@@ -127,7 +127,7 @@ class KeysDialog(QDialog):
         """Give all actions their own keys again if that is really meant, since keys that were chosen are lost by it."""
         own = [a for a in self._actions.values() if a.property("default") != _keys_of(a)]
         if not own:
-            self._say("all keys are as they were at first")
+            self._say("all keys have their defaults again")
             return
         names = ", ".join(action.text().replace("&", "").rstrip("…") for action in own[:3])
         more = f" and {len(own) - 3} more" if len(own) > 3 else ""

@@ -28,10 +28,12 @@ class LeftOverDialog(QDialog):
         self._autosave = autosave
         self._left = list(left)
         self.restored = False
-        words = QLabel("calm-gui didn't end well. Go on where it was? Otherwise you are asked again at the next start.")
+        words = QLabel(
+            "calm-gui ended unexpectedly. Restore what was open? If not, you are asked again at the next start."
+        )
         words.setWordWrap(True)
         self.list = QListWidget()
-        self.list.setAccessibleName("Sessions that were left")
+        self.list.setAccessibleName("Sessions that can be restored")
         self.list.addItems([_words(one) for one in self._left])
         self.list.setCurrentRow(0)
         self.list.itemDoubleClicked.connect(lambda _: self.go_on())

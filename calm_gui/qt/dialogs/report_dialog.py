@@ -75,7 +75,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Report a problem")
         self.resize(720, 560)
-        self.message = QLabel("Nothing is sent. Copy or save this text, take out what you don't want to tell.")
+        self.message = QLabel("Nothing is sent. Copy or save this text, remove what you don't want to share.")
         self.message.setWordWrap(True)
         self.text = QPlainTextEdit(report_text(hub, settings))
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))

@@ -39,7 +39,7 @@ def may_write(parent: QWidget, title: str, path: Path) -> bool:
     """Whether there is no such file yet, or it may be replaced, which is asked."""
     if not path.is_file():
         return True
-    question = f"{path.name} is there already. Replace it?"
+    question = f"{path.name} already exists. Replace it?"
     buttons = QMessageBox.StandardButton
     return QMessageBox.question(parent, title, question, buttons.Yes | buttons.No, buttons.No) == buttons.Yes
 

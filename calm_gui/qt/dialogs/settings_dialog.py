@@ -59,14 +59,14 @@ class SettingsDialog(QDialog):
             self.colours.addItem(pair.title, key)
         self.colours.setCurrentIndex(self.colours.findData(current_pair()))
         self.colours.setToolTip(
-            "Each pair can be told apart with colour-blind eyes; maps of A − B take the colours that go with it"
+            "Each pair can be told apart with colour-blind eyes; maps of A − B use the colours that go with it"
         )
         self.colours.currentIndexChanged.connect(lambda _: self._set_colours(self.colours.currentData()))
         self.decimals = CalmSpinBox()
         self.decimals.setRange(2, MOST_DECIMALS)
         self.decimals.setSuffix(" decimals")
         self.decimals.setValue(decimals())
-        self.decimals.setToolTip("Of probabilities in the window; tooltips have all that are known, exports three")
+        self.decimals.setToolTip("Of probabilities in the window; tooltips show all decimals, exports three")
         self.decimals.valueChanged.connect(self._set_decimals)
         self.device = QLabel(hub.workspace.compute.device)
         self.device.setToolTip("Change it in File > Checkpoint and device")
@@ -77,7 +77,7 @@ class SettingsDialog(QDialog):
         self.cache.setSpecialValueText("off")
         self.cache.setKeyboardTracking(False)
         self.cache.setValue(int(settings.number("cache megabytes", MOST_MEGABYTES)))
-        self.cache.setToolTip("What was explained is shown at once the next time; 0 keeps nothing")
+        self.cache.setToolTip("Pictures that were explained before are shown at once; 0 keeps nothing")
         self.cache.valueChanged.connect(self._set_cache)
         self.held = QLabel()
         self.held.setObjectName("muted")
@@ -100,7 +100,7 @@ class SettingsDialog(QDialog):
         form.addRow("Keys", keys)
         for widget, name in (
             (self.theme, "Theme"),
-            (self.letters, "Size of letters"),
+            (self.letters, "Text size"),
             (self.colours, "Colours of A and B"),
             (self.decimals, "Decimals of probabilities"),
             (self.cache, "Space on disk"),

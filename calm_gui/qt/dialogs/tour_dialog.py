@@ -28,8 +28,8 @@ STOPS = (
     Stop(
         "The question",
         "Everything here answers one question: where is the evidence for A, as opposed to B? A (red) and B (blue) are "
-        "classes or groups of classes. Click them to choose others. The buttons at the right choose the reading: what "
-        "kind of map answers the question.",
+        "classes or groups of classes. Click them to choose others. The buttons on the right choose the reading: "
+        "the kind of map that answers the question.",
         lambda window: window.question,
     ),
     Stop(
@@ -40,14 +40,14 @@ STOPS = (
     ),
     Stop(
         "The scale",
-        "Which colour stands for which value. Panes with the same quantity share a bar, so that their colours can be "
+        "The colours and their values. Panes with the same quantity share a bar, so that their colours can be "
         "compared. Drag its ends to change the limits; the lock keeps them for all pictures.",
         lambda window: window.scales,
     ),
     Stop(
         "The ledger",
-        "What the active map says, in a sentence. The tick tells that the cells' values add up to the probability that "
-        "the network gives: this is checked for every map.",
+        "What the active map says, in a sentence. The tick says that the cells' values add up to the network's own "
+        "probability. This is checked for every map.",
         lambda window: window.ledger,
     ),
     Stop(
@@ -58,14 +58,14 @@ STOPS = (
     ),
     Stop(
         "Ladder, regions, view",
-        "The ladder shows the map of A at every step up the hierarchy, from the class to everything. Regions tell how "
-        "much of the evidence lies inside a part that you draw. View changes colours and outline.",
+        "The ladder shows the map of A at every step up the hierarchy, from the class to all classes. Regions show "
+        "how much of the evidence lies inside a part that you draw. View changes colours and outline.",
         lambda window: window.stripes[1],
     ),
     Stop(
         "Pictures, results, values",
-        "The open pictures; a run over all of them, as a table; the numbers of the active map. What is under the "
-        "cursor is told here too.",
+        "The open pictures; a run over all of them, as a table; the numbers of the active map. The status bar "
+        "also shows what is under the cursor.",
         lambda window: window.status,
     ),
 )

@@ -1,4 +1,4 @@
-"""The dock of the ladder: the map at every step from everything down to the class, to compare and to click."""
+"""The dock of the ladder: the map at every step from all classes down to the leading one, to compare and to click."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LadderPanel(DockPanel):
         super().__init__(parent)
         self._hub = hub
         self._seen: object = None
-        self.own = IconButton("scales", "Each step on its own scale instead of everything's", checkable=True)
+        self.own = IconButton("scales", "Each step on its own scale instead of a shared one", checkable=True)
         self.own.toggled.connect(lambda _: self.show_scene(self._hub.scene))
         self.plotted = IconButton("plot", "Plot p and spread against the steps", checkable=True)
         self.plot = LadderPlot()
@@ -117,7 +117,7 @@ LADDER = DOCKS.register(
     Dock(
         key="ladder",
         title="Ladder",
-        tip="The map at every step from everything down to the class",
+        tip="The map at every step from all classes down to the leading one",
         area="right",
         size=272,
         least=180,

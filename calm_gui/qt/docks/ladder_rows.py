@@ -59,7 +59,7 @@ class LadderRows(QWidget):
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setAccessibleName("Steps from everything down to the class")
+        self.setAccessibleName("Steps from all classes down to the leading one")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.steps: tuple[StripStep, ...] = ()
         self.lying = False
@@ -280,7 +280,7 @@ class LadderRows(QWidget):
             step = self.steps[position]
             self.setToolTip(
                 f"{step.node.name} · {step.node.key}\n{step.node.gloss}\n"
-                f"p = {step.probability:.7g}; 90 % of its map lie on {100 * step.area:.1f} % of the picture\n"
+                f"p = {step.probability:.7g}; 90 % of its map lies on {100 * step.area:.1f} % of the picture\n"
                 "Click makes it A, Ctrl+click makes it B"
             )
 

@@ -170,7 +170,7 @@ class PicturesPanel(DockPanel):
         self.filter.setPlaceholderText("Name or predicted class")
         self.filter.setAccessibleName("Filter pictures by file name or predicted class")
         self.filter.setToolTip(
-            "Filter by file name, or by predicted class and the groups it is in; View > Predict all finds the classes"
+            "Filter by file name, predicted class, or a group that contains it; View > Predict all predicts the classes"
         )
         self.filter.setClearButtonEnabled(True)
         self.filter.setMinimumWidth(scaled(self, 60))

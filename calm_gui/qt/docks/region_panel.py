@@ -35,7 +35,7 @@ __all__ = ["RegionPanel"]
 _HEADING = ("class", "in R", "share", "no.")
 _ARROW = 14
 """Pixels that the mark of the sorted column needs beside its heading."""
-_CAM = "No numbers: CAM gives each cell a score of each class, no probability that adds up over a region."
+_CAM = "No numbers: CAM gives class scores, not probabilities, so they don't add up over a region."
 
 
 class RegionPanel(DockPanel):
@@ -61,7 +61,7 @@ class RegionPanel(DockPanel):
         rename.clicked.connect(self._rename)
         remove.clicked.connect(self._remove)
         self._buttons = (rename, remove)
-        heading = QLabel("Which classes live here")
+        heading = QLabel("Classes with evidence here")
         heading.setObjectName("heading")
         self.table = NumberTable("Classes in the region", number=numbers.number)
         self.table.rows.show(_HEADING, ())
@@ -87,8 +87,8 @@ class RegionPanel(DockPanel):
         layout.setContentsMargins(10, 8, 10, 8)
         hint = QLabel("Draw a rectangle (Ctrl+R), lasso (Ctrl+L) or brush (Ctrl+B) on a picture; drag it to move it.")
         hint.setToolTip(
-            "By keys, on a pane: Return draws a rectangle while a tool is on, and takes the next region else. "
-            "Arrows move it, Shift+arrows resize it, Delete forgets it"
+            "With the keyboard, on a pane: Return draws a rectangle while a tool is active, and otherwise selects the "
+            "next region. Arrows move it, Shift+arrows resize it, Delete removes it"
         )
         hint.setWordWrap(True)
         hint.setObjectName("muted")

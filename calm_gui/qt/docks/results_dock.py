@@ -17,7 +17,7 @@ RESULTS = DOCKS.register(
     Dock(
         key="results",
         title="Results",
-        tip="What the last run over many pictures found",
+        tip="The results of the last run over many pictures",
         area="bottom",
         size=286,
         least=120,

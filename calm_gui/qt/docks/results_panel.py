@@ -110,7 +110,7 @@ class ResultsPanel(DockPanel):
         self.filter.setAccessibleName("Filter of the results")
         self.filter.setClearButtonEnabled(True)
         self.filter.setToolTip(
-            "Compare columns, as in " + _EXAMPLE + ", or write part of a name. / leads here, Return to the first row"
+            "Compare columns, as in " + _EXAMPLE + ", or type part of a name. / leads here, Return to the first row"
         )
         self.filter.setMinimumWidth(scaled(self, 60))
         self.filter.setMaximumWidth(scaled(self, 270))
@@ -166,7 +166,7 @@ class ResultsPanel(DockPanel):
         self.new_run.setEnabled(count > 0)
         self.new_run.setToolTip(f"Explain all {count} open pictures" if count else "Open pictures first")
         if self.run is None:
-            self.message.setText(f"A run explains all {count} open pictures and lists what it finds." if count else "")
+            self.message.setText(f"A run explains all {count} open pictures and lists the results." if count else "")
 
     def _on_batch(self) -> None:
         runs = self._hub.batches
@@ -216,7 +216,7 @@ class ResultsPanel(DockPanel):
         from calm_gui.session.condition import what_is_empty
 
         if not any(sign in text for sign in _COMPARISONS):
-            return f"no name holds {text}"
+            return f"no name contains {text}"
         empty = what_is_empty([row.values for row in self.rows.rows], text)
         return f"no row matches; {empty}" if empty else "no row matches"
 

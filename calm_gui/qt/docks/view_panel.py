@@ -46,10 +46,10 @@ _SUFFIXES = {"probability per cell": " per cell", "times uniform": " × uniform"
 _OUTLINES = {"none": "nothing", "mass": "a share of the map", "min-max": "above a level (τ)", "value": "above a value"}
 _FLAGS = {
     "contour": ("Contour", "a line around the cells that are chosen"),
-    "mask": ("Hide the rest", "show the map only where cells are chosen"),
+    "mask": ("Hide the rest", "show the map only in the chosen cells"),
     "boxes": ("Boxes", "a box around each part that is chosen"),
-    "ground_truth": ("True boxes", "boxes from annotations, where there are any"),
-    "regions": ("Regions", "what was drawn on the picture"),
+    "ground_truth": ("True boxes", "boxes of the ground truth, where there are any"),
+    "regions": ("Regions", "regions that were drawn on the picture"),
     "linked": ("Linked cursor", "a cross-hair at the cursor's place in all panes"),
 }
 _OF_OUTLINE = ("contour", "mask", "boxes")
@@ -145,7 +145,7 @@ class ViewPanel(DockPanel):
             lambda _: update(relative=self.unit.currentData()[0], ranks=self.unit.currentData()[1])
         )
         self.kept = QCheckBox("Keep for all pictures")
-        self.kept.setToolTip("The limits that are shown hold for every picture; the lock on the bar says so")
+        self.kept.setToolTip("Use the limits that are shown for every picture, as the lock on the bar does")
         self.kept.clicked.connect(self._keep_limits)
         for name, widget in (
             ("shared by", self.scale_mode),
@@ -174,7 +174,7 @@ class ViewPanel(DockPanel):
         self.threshold = _combo(_OUTLINES, "What the outline encloses")
         self.threshold.setToolTip(
             "A share of the map: the smallest set of cells that holds it. "
-            "Above a level: that part of the way from the map's minimum to its maximum."
+            "Above a level: that fraction of the way from the map's minimum to its maximum."
         )
         self.threshold.activated.connect(lambda _: self._set_threshold(self.threshold.currentData()))
         form.addRow(_muted("encloses"), self.threshold)

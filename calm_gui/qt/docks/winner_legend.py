@@ -99,7 +99,7 @@ class WinnerLegend(QWidget):
         none = int((shown.winner < 0).sum())
         words = [f"{none} cells have no winner, since p(z|x) is 0 there."] if none else []
         if shown.overlapping:
-            words.append("Some groups share classes; each counts whole.")
+            words.append("Some groups share classes; each is counted in full.")
         self.note.setText(" ".join(words))
 
     def _choose(self, item: QListWidgetItem) -> None:

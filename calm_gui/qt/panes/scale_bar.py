@@ -125,7 +125,7 @@ class ScaleBar(QWidget):
         self.high.show_text(self.notation.text(scale.high))
         self.low.show_text(self.notation.text(scale.low))
         kept = shown.limits is not None and shown.limits.kept
-        words = "Kept for all pictures; click to let them go" if kept else "Keep these limits for all pictures"
+        words = "Kept for all pictures; click to release them" if kept else "Keep these limits for all pictures"
         self.lock.show_icon("lock" if kept else "unlock", words)
         self.lock.setChecked(kept)
         self.reset.setVisible(shown.limits is not None)

@@ -17,10 +17,10 @@ def set_menu(parent: QWidget, workspace: Workspace, key: str) -> QMenu:
     for title, setter, expression in (
         ("A is this", workspace.set_target, alone),
         ("Add to A", workspace.set_target, selection.target.including(key)),
-        ("Take away from A", workspace.set_target, selection.target.excluding(key)),
+        ("Remove from A", workspace.set_target, selection.target.excluding(key)),
         ("B is this", workspace.set_contrast, alone),
         ("Add to B", workspace.set_contrast, selection.contrast.including(key)),
-        ("Take away from B", workspace.set_contrast, selection.contrast.excluding(key)),
+        ("Remove from B", workspace.set_contrast, selection.contrast.excluding(key)),
     ):
         menu.addAction(title).triggered.connect(lambda _=False, s=setter, e=expression: s(e))
     return menu

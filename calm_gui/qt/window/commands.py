@@ -92,7 +92,12 @@ def _file(window: Commanded) -> Menu:
         Command("checkpoint_info", "Checkpoint and &device…", window.dialogs.show_checkpoint, "Ctrl+I"),
         None,
         Command("open_session", "Open s&ession…", files.open_session, "Ctrl+Alt+O"),
-        Command("last_session", "&Restore the last session", files.restore_last, tip="What was open at the last end"),
+        Command(
+            "last_session",
+            "&Restore the last session",
+            files.restore_last,
+            tip="What was open when calm-gui last ended",
+        ),
         Command("save_session", "S&ave session…", files.save_session, "Ctrl+Alt+S"),
         Command("pack_session", "Pac&k session…", files.pack_session, tip="Session and pictures in one file"),
         None,
@@ -111,7 +116,9 @@ def _edit(window: Commanded) -> Menu:
         Command("undo", "&Undo", store.undo, "Ctrl+Z", "undo"),
         Command("redo", "&Redo", store.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo"),
         None,
-        Command("copy", "&Copy", window.pane_actions.copy, "Ctrl+C", tip="What is selected, or the pane as a picture"),
+        Command(
+            "copy", "&Copy", window.pane_actions.copy, "Ctrl+C", tip="Copy what is selected, or the pane as a picture"
+        ),
         Command("paste", "&Paste a picture", files.paste, "Ctrl+V", tip="A picture or files from the clipboard"),
         Command("copy_picture", "Copy pane as &picture", window.pane_actions.copy_picture, "Ctrl+Alt+P"),
         Command("copy_sentence", "Copy &sentence", window.pane_actions.copy_sentence, "Ctrl+Shift+C"),
@@ -123,7 +130,7 @@ def _edit(window: Commanded) -> Menu:
             tip="Boxes of the threshold as text",
         ),
         None,
-        Command("clear_regions", "&Forget the regions", window.pane_actions.clear_regions, "Ctrl+Shift+R"),
+        Command("clear_regions", "Remove all re&gions", window.pane_actions.clear_regions, "Ctrl+Shift+R"),
     ]
 
 
@@ -253,7 +260,7 @@ def _panes(window: Commanded) -> Menu:
 def _classes(window: Commanded) -> Menu:
     workspace, files = window.workspace, window.files
     return [
-        Command("swap", "&Exchange A and B", workspace.swap, "Ctrl+E", "swap"),
+        Command("swap", "S&wap A and B", workspace.swap, "Ctrl+E", "swap"),
         Command("parent", "To the &larger group", lambda: window.climb(up=True), "Alt+Up"),
         Command("child", "To the &smaller group", lambda: window.climb(up=False), "Alt+Down"),
         None,
@@ -280,6 +287,6 @@ def _classes(window: Commanded) -> Menu:
         None,
         Command("annotate", "Annotate &supersets…", window.dialogs.annotate, "Ctrl+Alt+A"),
         Command("match", "&Match classes to WordNet…", window.dialogs.match_classes),
-        Command("load_hierarchy", "Load an own &hierarchy…", files.load_hierarchy),
+        Command("load_hierarchy", "Load your own &hierarchy…", files.load_hierarchy),
         Command("save_hierarchy", "Save the hierarchy…", files.save_hierarchy),
     ]

@@ -121,7 +121,7 @@ class FileActions:
         if ended := ended_sessions(autosave_folder()):
             self._workspace.open_session(ended[0])
         else:
-            self._workspace.complain("No session has ended yet on this computer")
+            self._workspace.complain("There is no earlier session on this computer")
 
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""

@@ -57,7 +57,9 @@ def offered(paths: Sequence[str]) -> Offered:
         else:
             pictures.append(path)
     one_each = (("session", sessions), ("checkpoint", checkpoints), ("table of ground truth", tables))
-    refused += [f"{Path(p).name} isn't opened: one {what} at a time" for what, found in one_each for p in found[1:]]
+    refused += [
+        f"{Path(p).name} isn't opened: only one {what} at a time" for what, found in one_each for p in found[1:]
+    ]
     return Offered(tuple(sessions), tuple(checkpoints), tuple(tables), tuple(pictures), tuple(refused))
 
 

@@ -46,7 +46,7 @@ class QuestionBar(QWidget):
             label.setObjectName("muted")
         self.target = SetField(hub, "target")
         self.contrast = SetField(hub, "contrast")
-        self.swap = IconButton("swap", "Exchange A and B (Ctrl+E)")
+        self.swap = IconButton("swap", "Swap A and B (Ctrl+E)")
         self.swap.clicked.connect(hub.workspace.swap)
         self.segments = Segments("Shown as", {key: reading.label for key, reading in READINGS.items()})
         self.segments.chosen.connect(lambda key: self.reading_chosen.emit(READINGS[key]))

@@ -165,7 +165,7 @@ class SetField(QWidget):
         """What can be done with the set."""
         menu = QMenu(self)
         menu.addAction("Choose another…", self.open)
-        menu.addAction("Exchange A and B", self._hub.workspace.swap)
+        menu.addAction("Swap A and B", self._hub.workspace.swap)
         menu.addAction("Copy the name", lambda: QGuiApplication.clipboard().setText(self.name))
         if self._role == "target":
             menu.addAction("Keep under a name…", self._hub.keep_wanted.emit)

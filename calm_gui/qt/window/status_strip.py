@@ -33,7 +33,7 @@ class StatusStrip(QWidget):
         self.words = LineLabel()
         self.zoom = SteadyLabel("1000 %")
         self.zoom.setObjectName("muted")
-        self.zoom.setToolTip("Pixels of the screen for each of the picture. Ctrl+0 fits it, Ctrl+1 shows 100 %")
+        self.zoom.setToolTip("Pixels of the screen per pixel of the picture. Ctrl+0 fits it, Ctrl+1 shows 100 %")
         self.device = QLabel()
         self.device.setObjectName("muted")
         self.doing = QLabel()

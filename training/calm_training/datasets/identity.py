@@ -47,7 +47,7 @@ def refuse_others(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         if difference := compare_lists(then.get("classes", ()), now[split]["classes"]):
             raise DataError(
                 f"the classes of {split} have changed since the run was begun "
-                f"({difference.sentence('the run', 'the data')}); put them back, or start anew with --overwrite"
+                f"({difference.sentence('the run', 'the data')}); put them back, or start again with --overwrite"
             )
     if changes := compare_values(before, now):
         raise DataError(

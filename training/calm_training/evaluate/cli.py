@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(arguments)
     if getattr(options, "resume", False) and not options.out:
-        print("calm-evaluate: --resume needs the --out of the evaluation to go on with", file=sys.stderr)
+        print("calm-evaluate: --resume needs the --out of the interrupted evaluation", file=sys.stderr)
         return 2
     try:
         if options.command == "report":
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"calm-evaluate: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("calm-evaluate: interrupted; with --out it goes on with --resume", file=sys.stderr)
+        print("calm-evaluate: interrupted; with --out, --resume continues it", file=sys.stderr)
         return 130
     return 0
 
@@ -70,8 +70,8 @@ def build_parser() -> argparse.ArgumentParser:
         type=Path,
         help="JSON file to write, with tables (.md), scores of every picture (.csv) and a plot (.png, .svg) beside it",
     )
-    common.add_argument("--resume", action="store_true", help="go on with the interrupted evaluation that --out names")
-    common.add_argument("--overwrite", action="store_true", help="replace the files of --out that are there")
+    common.add_argument("--resume", action="store_true", help="continue the interrupted evaluation of --out")
+    common.add_argument("--overwrite", action="store_true", help="replace existing files of --out")
     common.add_argument("--json", action="store_true", help="print JSON instead of a table")
     common.add_argument(
         "--compare",
@@ -93,7 +93,7 @@ def build_parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", parents=[every], help="everything that the data allows, on one page")
     report.add_argument("checkpoint", nargs="+", metavar="CHECKPOINT", help="files or bundled names")
     report.add_argument("--out", type=Path, required=True, help="folder for report.md, results and figures")
-    report.add_argument("--resume", action="store_true", help="go on with the interrupted report in --out")
+    report.add_argument("--resume", action="store_true", help="continue the interrupted report in --out")
     report.add_argument("--overwrite", action="store_true", help="replace the report in --out")
     report.add_argument("--most", type=int, metavar="N", help="at most N pictures of a set (lowest hashes)")
     report.add_argument("--slow", type=int, default=20, metavar="N", help="pictures for slow parts (default: 20)")
@@ -109,7 +109,7 @@ def _add_options(parser: argparse.ArgumentParser, evaluation: Evaluation) -> Non
             default=[],
             dest="maps",
             metavar="NAME",
-            help="a reading or a method of others, with -superset for that of the superset; repeatable "
+            help="a reading or another method, with -superset for the map of the superset; repeatable "
             "(default: the paper's readings)",
         )
     for option in evaluation.options:

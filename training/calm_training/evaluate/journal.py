@@ -36,7 +36,7 @@ class Journal:
         header = json.loads(json.dumps({"evaluation": settings}))
         if not resume and not overwrite and _holds_counts(path):
             raise DataError(
-                f"{path} holds an interrupted evaluation; go on with it by --resume, or give it up by --overwrite"
+                f"{path} holds an interrupted evaluation; continue it with --resume, or discard it with --overwrite"
             )
         lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
         write_text(path, "".join(f"{line}\n" for line in lines), overwrite=True)
@@ -71,7 +71,7 @@ class Journal:
             if lines and (changes := compare_values(json.loads(lines[0]), header)):
                 raise DataError(
                     f"{self.path} is of an evaluation with other settings ({say_changes(changes)}); "
-                    "give the same ones, or give it up by --overwrite without --resume"
+                    "give the same ones, or discard it with --overwrite and without --resume"
                 )
             for line in lines[1:]:
                 entry = json.loads(line)
