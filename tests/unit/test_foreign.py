@@ -50,7 +50,7 @@ FULL_SHAPE = [
     "ck_args_namespace_full_shape_200.pth.tar",
 ]
 REFUSED = {
-    "ck_zero_byte.pth": r"is empty; was it downloaded whole\?",
+    "ck_zero_byte.pth": r"is empty; was the download complete\?",
     "ck_html_page.pth": "web page",
     "ck_git_lfs_pointer.pth": "Git LFS pointer",
     "ck_git_lfs_pointer.safetensors": "Git LFS pointer",
