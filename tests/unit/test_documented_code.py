@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import calm_gui
 
@@ -85,6 +86,19 @@ def test_examples_of_the_librarys_pages_run(page, tmp_path, monkeypatch):
     names: dict = {}
     for source in examples:
         run(source, names)
+
+
+def test_the_backbone_that_contributing_shows_is_one(monkeypatch):
+    from calm_gui.model import backbones
+
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (source,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Backbone" in block)
+    names: dict = {}
+    run(source, names)
+    monkeypatch.setattr(backbones, "FAMILIES", [*backbones.FAMILIES, names["FAMILY"]])
+    backbone = backbones.build_backbone("tiny", 8)
+    features = backbone(torch.zeros(2, 3, 224, 224))
+    assert features.shape == (2, backbone.channels, 28, 28)
 
 
 def test_every_public_name_stands_on_a_page_of_the_site():
