@@ -128,7 +128,7 @@ def test_enter_in_the_keys_leaves_them_as_they_are(
         assert {name: action.shortcuts() for name, action in window.actions_by_name.items()} == before
         assert asked == []
         dialog._ask_restore()
-        assert len(asked) == 1 and "Exchange" in asked[0]
+        assert len(asked) == 1 and "Swap A and B" in asked[0]
         assert window.actions_by_name["swap"].shortcut() == QKeySequence("Ctrl+Alt+X")
     finally:
         dialog.restore_defaults()
@@ -257,7 +257,7 @@ def test_a_session_that_cannot_be_kept_is_told_and_what_was_left_stays(qapp: obj
     autosave = Autosave(space, tmp_path / "state" / "deep")
     space.open_pictures(sample_pictures()[:1])
     assert not autosave.save()
-    assert "can't be kept" in complaints[-1]
+    assert "can't be saved" in complaints[-1]
 
 
 def test_a_full_disk_keeps_the_session_that_was_left(

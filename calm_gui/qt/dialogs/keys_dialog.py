@@ -132,7 +132,7 @@ class KeysDialog(QDialog):
         names = ", ".join(action.text().replace("&", "").rstrip("…") for action in own[:3])
         more = f" and {len(own) - 3} more" if len(own) > 3 else ""
         answers = QMessageBox.StandardButton
-        question = f"{names}{more} have keys that you chose. Give them their first ones again?"
+        question = f"{names}{more} have keys that you chose. Restore their default keys?"
         if QMessageBox.question(self, "Keys", question, answers.Yes | answers.No, answers.No) == answers.Yes:
             self.restore_defaults()
 

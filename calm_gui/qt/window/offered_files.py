@@ -88,7 +88,7 @@ def from_mime(data: QMimeData, folder: Path | None = None) -> Offered:
         try:
             return Offered(pictures=(_written(image, folder),))
         except (ExportError, OSError) as error:
-            return Offered(refused=(f"the picture can't be kept: {error}",))
+            return Offered(refused=(f"the picture can't be saved: {error}",))
     if data.hasUrls():
         address = data.urls()[0].toString()
         return Offered(refused=(f"{address} is an address: save the picture, or copy it and paste it here",))
