@@ -29,7 +29,7 @@ def test_a_file_is_replaced_only_if_that_was_asked_for(tmp_path, monkeypatch, li
         monkeypatch.setattr(os, "link", refuse)
     path = tmp_path / "x"
     write_text(path, "one")
-    with pytest.raises(ExportError, match="is there already"):
+    with pytest.raises(ExportError, match="already exists"):
         write_text(path, "two")
     assert path.read_text() == "one"
     write_text(path, "two", overwrite=True)
@@ -38,7 +38,7 @@ def test_a_file_is_replaced_only_if_that_was_asked_for(tmp_path, monkeypatch, li
 
 def test_of_two_that_write_one_name_at_once_the_second_is_refused(tmp_path):
     path = tmp_path / "x"
-    with pytest.raises(ExportError, match="is there already"), atomic_path(path) as temporary:
+    with pytest.raises(ExportError, match="already exists"), atomic_path(path) as temporary:
         temporary.write_text("late")
         write_text(path, "first")
     assert path.read_text() == "first" and [p.name for p in tmp_path.iterdir()] == ["x"]
@@ -89,7 +89,7 @@ def test_a_checkpoint_is_exported_neither_over_another_nor_over_itself(tmp_path,
     shutil.copy(tiny, other)
     before = tiny.read_bytes()
     assert train_command(["export", str(tiny), "--out", str(other)]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert train_command(["export", str(tiny), "--out", str(tiny), "--overwrite"]) == 1
     assert "made from" in capsys.readouterr().err
     assert tiny.read_bytes() == other.read_bytes() == before
@@ -104,9 +104,9 @@ def test_an_evaluation_replaces_no_file_unasked(tmp_path, capsys, suffix):
     taken.write_text("mine")
     arguments = ["accuracy", "--checkpoint", "demo", "--data", str(tmp_path), "--out", str(tmp_path / "results.json")]
     assert evaluate_command(arguments) == 1
-    assert "is there already" in capsys.readouterr().err and taken.read_text() == "mine"
+    assert "already exists" in capsys.readouterr().err and taken.read_text() == "mine"
     assert evaluate_command([*arguments, "--overwrite"]) == 1
-    assert "is there already" not in capsys.readouterr().err  # but that there is no data set
+    assert "already exists" not in capsys.readouterr().err  # but that there is no data set
 
 
 def test_a_table_and_its_numbers_never_share_a_file(tmp_path, capsys):

@@ -170,7 +170,7 @@ def test_json_is_what_wordnet_says(nodes):
 
 @pytest.mark.parametrize("wnid", ["n01440765", "n00000000", "n99999999", "v01440764", "tench", "n1440764", ""])
 def test_what_is_no_wnid_is_refused(wnid):
-    with pytest.raises(ClassLookupError, match="no noun of WordNet"):
+    with pytest.raises(ClassLookupError, match="not a noun of WordNet"):
         wordnet.describe(wnid)
 
 
