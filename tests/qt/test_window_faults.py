@@ -228,8 +228,8 @@ def test_too_little_memory_is_said(
     monkeypatch.setattr(model.folded_network, "forward", full)
     window.workspace.open_pictures([sample_pictures()[7]])
     settle()
-    assert "too little memory" in window.messages.text.text()
-    assert all("too little memory" in pane.message for pane in window.hub.scene.panes)  # not "explaining …" for ever
+    assert "isn't enough memory" in window.messages.text.text()
+    assert all("isn't enough memory" in pane.message for pane in window.hub.scene.panes)  # not "explaining …" for ever
 
 
 def test_a_window_whose_first_checkpoint_is_broken_says_so_and_opens_another(qapp: object, qtbot: QtBot) -> None:

@@ -105,7 +105,7 @@ def test_an_exception_of_any_kind_while_decoding_leaves_them_as_well(
     monkeypatch.setattr(workspace.compute, "_load_picture", fail)
     workspace.open_pictures([other])
     assert workspace.state == before
-    assert "too little memory" in workspace.told[-1]  # type: ignore[attr-defined]
+    assert "isn't enough memory" in workspace.told[-1]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("fault", ["checkpoint cut", "checkpoint gone", "pictures gone", "session cut"])
