@@ -63,8 +63,9 @@ def test_a_name_of_0_1_goes_on_working_with_a_note(model: LoadedModel) -> None:
     shown = attribute("gradient", model, PICTURE, DOGS)
     with pytest.warns(DeprecationWarning, match=r"Map\.method_name is now Map\.kind\.title"):
         assert shown.method_name == METHODS["gradient"].title
+    own = shown.explanation.reading(shown.explanation.own_reading.key, DOGS)
     with pytest.warns(DeprecationWarning):
-        assert shown.explanation.saliency().method_name == ""
+        assert own.method_name == ""
 
 
 def test_grad_cam_weighs_features_by_their_mean_derivative(model: LoadedModel) -> None:

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from PIL import Image
 from calm_gui.errors import DataError
 from calm_gui.model.imagenet import imagenet_classes
 from calm_training import wsol_table
+from calm_training.trainer import Task
 from calm_training.wsol_table import PAPER, ROWS, cells, main, table_of_cells
 
 WNIDS = ("n01440764", "n02102040", "n02087394", "n02089973")
@@ -79,6 +82,29 @@ def test_the_page_gets_the_table_without_training(tmp_path):
         assert "1 of 36 cells are trained, measured on 700 pictures each, 0.5 hours in all" in text
     page.write_text("no place")
     assert main(command) == 1
+
+
+def test_an_interrupted_cell_is_gone_on_with(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(wsol_table, "ROWS", ("cam",))
+    monkeypatch.setattr(wsol_table, "SEEDS", (0,))
+    monkeypatch.setattr(wsol_table, "CHOSEN_ON", 1)
+    steps, forward = [], Task.forward
+
+    def interrupting(*arguments):
+        steps.append(1)
+        if len(steps) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return forward(*arguments)
+
+    monkeypatch.setattr(Task, "forward", interrupting)
+    command = ["--data", str(data), "--work", str(tmp_path / "work"), "--out", str(tmp_path / "cells.json")]
+    command += [part for setting in (*SETTINGS, "optimizer.batch=2") for part in ("--set", setting)]
+    assert main(command) == 130
+    assert "interrupted in epoch 1" in capsys.readouterr().err
+    assert not (tmp_path / "cells.json").exists()
+    assert main(command) == 0
+    assert list(json.loads((tmp_path / "cells.json").read_text())) == ["cam/0"]
+    assert len(steps) == 8  # two epochs of eight pictures, two at a time, none of them done twice
 
 
 def test_rows_can_be_chosen(capsys):

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from calm_gui.cli.command import command
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.files import write_text
 from calm_gui.model.imagenet import imagenet_classes
@@ -212,13 +213,14 @@ def _mean_with_interval(values: Sequence[float]) -> str:
     return f"{mean:.1f} ± {half:.1f}"
 
 
+@command("calm_training.wsol_table")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Returns
     -------
     int
-        0 done, 1 the work failed, 2 unusable arguments.
+        0 done, 1 the work failed, 2 unusable arguments, 130 or 143 interrupted; the same command goes on.
     """
     parser = argparse.ArgumentParser(prog="calm_training.wsol_table", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the three sets")
@@ -238,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_text(options.page, page, overwrite=True)
     except (CalmError, OSError) as error:
         print(f"calm_training.wsol_table: {error}", file=sys.stderr)
-        return 1
+        return int(getattr(error, "status", 1))
     print(table_of_cells(done))
     return 0
 
