@@ -299,7 +299,8 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
             named = Expression(tuple(term for term in expression.terms if not term.key.startswith("@")))
             try:
                 evaluate(named, info.classes, info.hierarchy)
-            except ClassLookupError:
+            except ClassLookupError as error:
+                self.complain(f"{error}; the {SPECIAL[default]} takes its place")
                 return Expression.of(default)
             return expression
 

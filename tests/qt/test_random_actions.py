@@ -8,20 +8,24 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
+from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
+from calm_gui.qt.dialogs.batch_dialog import start_run
 from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.docks import AREAS, DOCKS, Area
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
-from calm_gui.session.expression import SPECIAL, Expression, Term
+from calm_gui.session.batch import BatchPlan
+from calm_gui.session.expression import SPECIAL, Expression, Term, class_key
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
 
@@ -37,11 +41,15 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
     keys = st.sampled_from(sorted(hierarchy))
     bad = folder / "bad.safetensors"
     bad.write_bytes(random.Random(0).randbytes(2000))
+    checkpoints = {**bundled_checkpoints(), **_small_checkpoints(folder)}
+    junk = _junk(folder)
 
     class User(RuleBasedStateMachine):
         @rule(key=keys)
         def click(self, key: str) -> None:
-            workspace.set_target(Expression.of(key))
+            workspace.set_target(
+                Expression.of(key)
+            )  # of the first checkpoint, as a question that was asked lately may be
 
         @rule(key=keys)
         def contrast(self, key: str) -> None:
@@ -166,10 +174,51 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
         def redo(self) -> None:
             workspace.store.redo()
 
-        @rule(name=st.sampled_from(sorted(bundled_checkpoints())))
+        @rule(name=st.sampled_from(sorted(checkpoints)))
         def change_checkpoint(self, name: str) -> None:
-            workspace.open_checkpoint(bundled_checkpoints()[name])
+            workspace.open_checkpoint(checkpoints[name])
             settle()
+
+        @rule(name=st.sampled_from(sorted(checkpoints)))
+        def show_beside(self, name: str) -> None:
+            workspace.change_pane(workspace.state.active, checkpoint=str(checkpoints[name].absolute()))
+
+        @rule(name=st.sampled_from(sorted(checkpoints)))
+        def close_checkpoint(self, name: str) -> None:
+            workspace.close_checkpoint(str(checkpoints[name].absolute()))
+
+        @rule(index=st.integers(0, 2), to_target=st.booleans())
+        def choose_by_index(self, index: int, to_target: bool) -> None:
+            key = class_key(index, window.hub.scene.classes)
+            (workspace.set_target if to_target else workspace.set_contrast)(Expression.of(key))
+
+        @rule(name=st.sampled_from(("mine", "yours")))
+        def keep_and_choose(self, name: str) -> None:
+            workspace.keep_set(name, workspace.state.selection.target)
+            workspace.set_target(workspace.state.named_sets[0])
+
+        @rule(path=st.sampled_from(junk))
+        def drop_junk(self, path: Path) -> None:
+            before = workspace.state
+            data = QMimeData()
+            data.setUrls([QUrl.fromLocalFile(str(path))])
+            plain, button = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+            window.dropEvent(QDropEvent(QPointF(9, 9), Qt.DropAction.CopyAction, data, button, plain))
+            settle()
+            assert workspace.state == before
+
+        @rule()
+        def session_and_back(self) -> None:
+            before = workspace.state
+            workspace.save_session(folder / "s.calm.json")
+            assert workspace.open_session(folder / "s.calm.json") is not None
+            settle()
+            assert workspace.state == before
+
+        @rule()
+        def results(self) -> None:
+            if all(not run.running for run in window.hub.batches):
+                start_run(window.hub, BatchPlan(), None)
 
         @rule()
         def open_bad_checkpoint(self) -> None:
@@ -231,6 +280,33 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
     return User
 
 
+def _small_checkpoints(folder: Path) -> dict[str, Path]:
+    """Two runs of one network that name their classes in another order; both are called best.safetensors."""
+    found = {}
+    for name, classes in (("run a", ("ant", "bee", "cat")), ("run b", ("bee", "cat", "ant"))):
+        (folder / name).mkdir()
+        found[name] = write_tiny_checkpoint(folder / name / "best.safetensors", names=classes)
+    return found
+
+
+def _junk(folder: Path) -> list[Path]:
+    """Files that nothing can open."""
+    content = {
+        "x.txt": b"words",
+        "x.png": b"\x89PNG\r\n\x1a\n",
+        "x.calm.json": b"{",
+        "x.pth": b"<html>",
+        "x.csv": b"a;b",
+    }
+    for name, data in content.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in content]
+
+
+_EXAMPLES = 40
+"""Of fifty actions each."""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # five minutes on idle cores; other tests run beside it
 def test_two_thousand_random_actions(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> None:
@@ -239,7 +315,7 @@ def test_two_thousand_random_actions(window: MainWindow, settle: object, qtbot: 
     run_state_machine_as_test(
         machine(window, settle, tmp_path),
         settings=settings(
-            max_examples=40,
+            max_examples=_EXAMPLES,
             stateful_step_count=50,
             deadline=None,
             derandomize=True,

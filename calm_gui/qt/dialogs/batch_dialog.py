@@ -171,7 +171,7 @@ def start_run(hub: Hub, plan: BatchPlan, out: Path | None) -> BatchRun:
 
     work = BatchWork(
         lambda job: compute.model_for(key, job.progress),
-        Path(key).stem,
+        workspace.scene.source_of(key) or Path(key).stem,
         key,
         pictures,
         plan,
