@@ -57,7 +57,8 @@ def machine(window: MainWindow, settle: object, folder: Path) -> type[RuleBasedS
 
         @rule(key=keys)
         def toggle(self, key: str) -> None:
-            workspace.toggle(key)
+            if key in (window.hub.scene.hierarchy or {}):  # the tree shows no others
+                workspace.toggle(key)
 
         @rule(keys=st.lists(st.tuples(keys, st.sampled_from("+-")), max_size=4))
         def combine(self, keys: list[tuple[str, str]]) -> None:

@@ -13,7 +13,7 @@ from scipy import ndimage
 
 from calm_gui.errors import DataError
 from calm_training.metrics import MaxBoxAcc
-from calm_training.metrics.max_box_acc import best_iou, scale_boxes
+from calm_training.metrics.max_box_acc import best_iou, best_iou_both, scale_boxes
 
 CONTOURS = {"all contours": "all", "largest contour": "largest"}
 LEVELS = (0.3, 0.5, 0.7)
@@ -191,3 +191,17 @@ def test_no_true_box_and_no_picture_are_refused():
         MaxBoxAcc().update(np.zeros((3, 3)), np.empty((0, 4)))
     with pytest.raises(DataError, match="no picture"):
         MaxBoxAcc().compute()
+
+
+smooth = arrays.arrays(
+    np.float32, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.floats(0, 1, width=32)
+)
+
+
+@given(st.one_of(few_levels, smooth), st.lists(st.tuples(*[st.integers(0, 8)] * 4), min_size=1, max_size=3))
+def test_both_conventions_at_once_are_what_each_gives_alone(score_map, corners):
+    boxes = np.array([(x, y, x + w + 1, y + h + 1) for x, y, w, h in corners], float)
+    thresholds = np.arange(0, 1, 0.01)
+    benchmark, exact = best_iou_both(score_map, boxes, boxes - 0.25, thresholds)
+    np.testing.assert_array_equal(benchmark, best_iou(score_map, boxes, thresholds))
+    np.testing.assert_array_equal(exact, best_iou(score_map, boxes - 0.25, thresholds, mode="exact"))

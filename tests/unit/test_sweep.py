@@ -13,6 +13,7 @@ from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate import main
 from calm_training.evaluate import sweep as module
+from calm_training.evaluate.evaluation import EVALUATIONS
 from calm_training.evaluate.maps import map_names, maps_of
 from calm_training.evaluate.plan import Plan, read_set
 from calm_training.evaluate.sweep import SweepOptions
@@ -135,3 +136,17 @@ def test_scoring_boxes_hides_behind_the_network(shared):
     options = SweepOptions()
     box_accuracy(model, pictures, options=options)
     assert options.seconds["network"] > 0.8 * options.seconds["total"]
+
+
+def test_the_exact_accuracy_stands_beside_the_benchmarks(tmp_path):
+    model = load_model(write_tiny_checkpoint(tmp_path / "tiny.safetensors"), "cpu")
+    pictures = read_boxes_csv(write_tiny_set(tmp_path, 6) / "index.csv")
+    both, exact = (box_accuracy(model, pictures, mode=mode) for mode in ("benchmark", "exact"))
+    for name, scores in both.maps.items():
+        assert scores.exact == exact.maps[name].max_box_acc_v2
+        assert both.estimates[name]["MaxBoxAccV2 exact"] == exact.estimates[name]["MaxBoxAccV2"]
+        assert exact.maps[name].exact is None
+    (table,) = EVALUATIONS["wsol"].tables({"tiny": both})
+    assert table.head[4:6] == ("MaxBoxAccV2", "MaxBoxAccV2 exact") and all(
+        len(row) == len(table.head) for row in table.rows
+    )

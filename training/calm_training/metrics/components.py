@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["best_iou_of_largest", "best_iou_of_parts"]
+__all__ = ["best_iou_both_ways", "best_iou_of_largest", "best_iou_of_parts"]
 
 _NEIGHBOURS_8 = np.array([(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)])
 _NEIGHBOURS_4 = np.array([(-1, 0), (0, -1), (0, 1), (1, 0)])
@@ -42,12 +42,55 @@ def best_iou_of_parts(
     ndarray (steps,) float64
     """
     order = _descending(ranks, steps)
-    best = np.zeros(steps)
-    _score_parts(ranks, order, boxes, benchmark, best)
+    best = np.zeros((1, steps))
+    _score_parts(ranks, order, boxes[None], np.array([benchmark]), best)
     if benchmark:
-        _score_holes(ranks, order[::-1], steps, boxes, best)
-        _score_empty(ranks, boxes, best)
-    return best
+        _score_holes(ranks, order[::-1], steps, boxes, best[0])
+        _score_empty(ranks, boxes, best[0])
+    return best[0]
+
+
+def best_iou_both_ways(
+    levels: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    steps: tuple[int, int],
+    boxes: NDArray[np.float64],
+    exact_boxes: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`best_iou_of_parts` of one map for the benchmark and exactly, whose parts are found once.
+
+    Both ranks rise with the score, so their sum does, and where it is cut at the right place it gives the parts of
+    either.
+
+    Parameters
+    ----------
+    levels, ranks : ndarray (H,W) int32
+        Ranks for the benchmark, and for exact boxes.
+    steps : (int, int)
+        Of each.
+    boxes, exact_boxes : ndarray (N,4) float64
+        True boxes as each takes them.
+
+    Returns
+    -------
+    (ndarray (steps[0],), ndarray (steps[1],)) float64
+    """
+    joint = levels + ranks + 1
+    order = _descending(joint, sum(steps) + 1)
+    best = np.zeros((2, sum(steps) + 1))
+    _score_parts(joint, order, np.stack([boxes, exact_boxes]), np.array([True, False]), best)
+    rising = np.ascontiguousarray(order[::-1])
+    sums = joint.ravel()[rising]
+    benchmark = best[0, _cuts(levels.ravel()[rising], sums, steps[0])]
+    _score_holes(levels, rising, steps[0], boxes, benchmark)
+    _score_empty(levels, boxes, benchmark)
+    return benchmark, best[1, _cuts(ranks.ravel()[rising], sums, steps[1])]
+
+
+def _cuts(ranks: NDArray[np.int32], joint: NDArray[np.int32], steps: int) -> NDArray[np.int32]:
+    """The step of the joint ranks at which the same pixels are on as at each step of the ranks; both rise."""
+    off = np.searchsorted(ranks, np.arange(steps), side="right")
+    return np.where(off > 0, joint[off - 1], 0)
 
 
 def best_iou_of_largest(
@@ -148,75 +191,101 @@ def _join(parents, sizes, extents, a, b):
 
 @njit(cache=True, nogil=True)
 def _score_parts(ranks, order, boxes, benchmark, best):
-    """Parts joined over 8 neighbours, steps descending."""
-    height, width = ranks.shape
+    """Parts joined over 8 neighbours, steps descending; boxes (W,N,4) and best (W,steps) of each of W ways to score.
+
+    Pixels are numbered with a frame of one pixel around the map, which is never on, so that none lacks a neighbour.
+    """
+    width, framed = ranks.shape[1], ranks.shape[1] + 2
+    around = np.array([-framed - 1, -framed, -framed + 1, -1, 1, framed - 1, framed, framed + 1])
     flat = ranks.ravel()
-    parents = np.full(flat.size, -1, np.int32)
-    sizes = np.ones(flat.size, np.int32)
-    extents = np.empty((flat.size, 4), np.int32)
-    values = np.empty(flat.size)  # IoU of a part's present state, valid at roots
-    ends = np.empty(flat.size, np.int32)  # the state lives at steps below this
+    number = (ranks.shape[0] + 2) * framed
+    parents = np.full(number, -1, np.int32)
+    sizes = np.ones(number, np.int32)
+    extents = np.empty((number, 4), np.int32)
+    values = np.empty((number, len(best)))  # IoU of a part's present state, valid at roots
+    ends = np.empty(number, np.int32)  # the state lives at steps below this
+    group = np.empty(order.size, np.int32)
     position = 0
     while position < order.size and flat[order[position]] > 0:
         rank = flat[order[position]]  # pixels of this rank are on at steps below it
-        first = position
+        size = 0
         while position < order.size and flat[order[position]] == rank:
-            pixel = order[position]
+            row = order[position] // width
+            column = order[position] - row * width
+            pixel = (row + 1) * framed + column + 1
             parents[pixel] = pixel
             ends[pixel] = rank
-            _start(extents, pixel, width)
+            extents[pixel] = (column, row, column, row)
+            group[size] = pixel
+            size += 1
             position += 1
-        for i in range(first, position):
-            row, column = order[i] // width, order[i] % width
-            root = _find(parents, order[i])
+        for i in range(size):
+            pixel = group[i]
+            root = _find(parents, pixel)
             for j in range(8):
-                y, x = row + _NEIGHBOURS_8[j, 0], column + _NEIGHBOURS_8[j, 1]
-                if y < 0 or y >= height or x < 0 or x >= width or parents[y * width + x] < 0:
+                beside = pixel + around[j]
+                if parents[beside] < 0 or parents[beside] == root:
                     continue
-                other = _find(parents, y * width + x)
+                other = _find(parents, beside)
                 if other == root:
                     continue
                 for part in (root, other):
                     if ends[part] > rank:  # a state of an earlier step ends here
-                        _raise_to(best, rank, ends[part], values[part])
+                        for way in range(len(best)):
+                            _raise_to(best[way], rank, ends[part], values[part, way])
                         ends[part] = rank
                 root = _join(parents, sizes, extents, root, other)
-        for i in range(first, position):
-            root = _find(parents, order[i])
-            values[root] = _part_iou(extents[root], ranks.shape, boxes, benchmark)
-    for pixel in range(flat.size):
+        for i in range(size):
+            pixel = group[i]
+            root = _find(parents, pixel)
+            if i and root == parents[group[i - 1]]:
+                continue  # its box was just scored
+            for way in range(len(best)):
+                values[root, way] = _part_iou(extents[root], ranks.shape, boxes[way], benchmark[way])
+    for pixel in range(number):
         if parents[pixel] == pixel:
-            _raise_to(best, 0, ends[pixel], values[pixel])
+            for way in range(len(best)):
+                _raise_to(best[way], 0, ends[pixel], values[pixel, way])
 
 
 @njit(cache=True, nogil=True)
 def _score_holes(ranks, order, steps, boxes, best):
-    """Outlines of holes: parts of what is off, joined over 4 neighbours, that don't reach the edge; ascending."""
-    height, width = ranks.shape
+    """Outlines of holes: parts of what is off, joined over 4 neighbours, that don't reach the edge; ascending.
+
+    Pixels are numbered as in `_score_parts`.
+    """
+    width, framed = ranks.shape[1], ranks.shape[1] + 2
+    around = np.array([-framed, -1, 1, framed])
     flat = ranks.ravel()
-    parents = np.full(flat.size, -1, np.int32)
-    sizes = np.ones(flat.size, np.int32)
-    extents = np.empty((flat.size, 4), np.int32)
-    values = np.empty(flat.size)
-    begins = np.empty(flat.size, np.int32)  # the state lives from this step on
+    number = (ranks.shape[0] + 2) * framed
+    parents = np.full(number, -1, np.int32)
+    sizes = np.ones(number, np.int32)
+    extents = np.empty((number, 4), np.int32)
+    values = np.empty(number)
+    begins = np.empty(number, np.int32)  # the state lives from this step on
+    group = np.empty(order.size, np.int32)
     position = 0
     while position < order.size and flat[order[position]] < steps:
         rank = flat[order[position]]  # pixels of this rank are off at this step and above
-        first = position
+        size = 0
         while position < order.size and flat[order[position]] == rank:
-            pixel = order[position]
+            row = order[position] // width
+            column = order[position] - row * width
+            pixel = (row + 1) * framed + column + 1
             parents[pixel] = pixel
             begins[pixel] = rank
-            _start(extents, pixel, width)
+            extents[pixel] = (column, row, column, row)
+            group[size] = pixel
+            size += 1
             position += 1
-        for i in range(first, position):
-            row, column = order[i] // width, order[i] % width
-            root = _find(parents, order[i])
+        for i in range(size):
+            pixel = group[i]
+            root = _find(parents, pixel)
             for j in range(4):
-                y, x = row + _NEIGHBOURS_4[j, 0], column + _NEIGHBOURS_4[j, 1]
-                if y < 0 or y >= height or x < 0 or x >= width or parents[y * width + x] < 0:
+                beside = pixel + around[j]
+                if parents[beside] < 0 or parents[beside] == root:
                     continue
-                other = _find(parents, y * width + x)
+                other = _find(parents, beside)
                 if other == root:
                     continue
                 for part in (root, other):
@@ -224,10 +293,13 @@ def _score_holes(ranks, order, steps, boxes, best):
                         _raise_to(best, begins[part], rank, values[part])
                         begins[part] = rank
                 root = _join(parents, sizes, extents, root, other)
-        for i in range(first, position):
-            root = _find(parents, order[i])
+        for i in range(size):
+            pixel = group[i]
+            root = _find(parents, pixel)
+            if i and root == parents[group[i - 1]]:
+                continue  # its outline was just scored
             values[root] = _hole_iou(extents[root], ranks.shape, boxes)
-    for pixel in range(flat.size):
+    for pixel in range(number):
         if parents[pixel] == pixel:
             _raise_to(best, begins[pixel], steps, values[pixel])
 
