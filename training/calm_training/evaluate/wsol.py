@@ -146,7 +146,11 @@ def box_accuracy(
         estimates[name] = {
             "MaxBoxAccV2": best_estimate(scores.max_box_acc_v2, levels.mean(1), len(pictures)),
             **(
-                {EXACT: best_estimate(scores.exact, _resampled(swept, _exact(name), len(pictures)).mean(1), len(pictures))}
+                {
+                    EXACT: best_estimate(
+                        scores.exact, _resampled(swept, _exact(name), len(pictures)).mean(1), len(pictures)
+                    )
+                }
                 if scores.exact is not None
                 else {}
             ),
