@@ -169,7 +169,7 @@ QTabBar::tab:selected {{ color: {text}; border-bottom-color: {accent}; }}
 QTabBar::tab:focus {{ color: {accent}; }}
 QTreeView, QListView, QTableView, QScrollArea {{ background: {panel}; border: none; outline: none; }}
 QTreeView::item, QListView::item {{ padding: 1px 0; }}
-QTableView::item {{ padding: 0 6px; }}
+QTableView#results::item {{ padding: 0 6px; }}
 QTreeView::item:hover, QListView::item:hover {{ background: {hover}; }}
 QTreeView::item:selected, QListView::item:selected, QTableView::item:selected {{
     background: {hover}; color: {text}; }}

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QLabel, QListWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QHeaderView, QLabel, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
@@ -459,3 +459,26 @@ def test_text_stands_out_from_its_ground(theme: Theme) -> None:
     pairs = [(letters, ground) for letters in (theme.text, theme.muted, theme.accent, theme.bad) for ground in grounds]
     pairs += [("#ffffff", theme.target), ("#ffffff", theme.contrast), ("#ffffff", theme.fill), (theme.text, theme.bar)]
     assert {pair: round(contrast(*pair), 2) for pair in pairs if contrast(*pair) < 4.5} == {}
+
+
+def test_every_heading_and_label_of_the_docks_says_what_it_is(own_window: MainWindow) -> None:
+    own_window.workspace.open_pictures([sample_pictures()[0]])
+    settle(own_window)
+    own_window.workspace.add_region("box", ((20, 20), (120, 120)))
+    own_window.workspace.set_panes([Pane.of("winner"), *default_panes()[:3]])
+    silent = []
+    for key in DOCKS:
+        own_window.docks.open(key)
+        settle(own_window)
+        panel = own_window.panel(key)
+        labels = [label for label in panel.findChildren(QLabel) if label.objectName() in ("heading", "muted")]
+        silent += [(key, one.text()) for one in labels if one.text() and one.isVisible() and not one.toolTip()]
+        for header in panel.findChildren(QHeaderView):
+            across, model = Qt.Orientation.Horizontal, header.model()
+            if header.orientation() == across and header.isVisible() and key != "values":
+                columns = [i for i in range(model.columnCount()) if not header.isSectionHidden(i)]
+                tips = [model.headerData(i, across, Qt.ItemDataRole.ToolTipRole) for i in columns]
+                silent += [(key, model.headerData(i, across)) for i, tip in zip(columns, tips, strict=True) if not tip]
+    assert all(frame._title.toolTip() for frame in own_window.docks.frames.values())
+    assert all(bar.toolTip() for bar in own_window.scales.bars)
+    assert not silent

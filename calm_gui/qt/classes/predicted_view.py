@@ -22,7 +22,11 @@ from calm_gui.session.scene import Scene
 __all__ = ["PredictedModel", "PredictedView"]
 
 Index = QModelIndex | QPersistentModelIndex
-_HEADERS = ("class", "p(y | x)")
+_HEADERS = ("class", "p")
+_TIPS = (
+    "The class, with its mark: A, B, or a dot where one of the sets holds it",
+    "p(y|x): the model's own probability",
+)
 
 
 class PredictedModel(QAbstractTableModel):
@@ -70,6 +74,10 @@ class PredictedModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
             return _HEADERS[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _TIPS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section == 1:
+            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:

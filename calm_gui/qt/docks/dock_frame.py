@@ -18,6 +18,9 @@ __all__ = ["DockFrame"]
 _LEAST = 130
 """Width of a title bar without its tools."""
 
+_MORE = 3
+"""How much sooner a tool that can grow gets room than the title."""
+
 _GRIP = 4
 """The edge by which a floating dock is resized."""
 
@@ -144,7 +147,8 @@ class DockFrame(QDockWidget):
                 self._row.setStretchFactor(panel.heading, 1)
                 self._title.hide()
             for position, tool in enumerate(panel.tools, start=1):
-                self._row.insertWidget(position, tool)
+                grows = tool.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Expanding
+                self._row.insertWidget(position, tool, _MORE if grows else 0)
             self._bar.tools = panel.tools
             panel.show()
             panel.show_scene(self._hub.scene)

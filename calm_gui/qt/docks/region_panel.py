@@ -33,6 +33,15 @@ from calm_gui.session.scene import Scene
 __all__ = ["RegionPanel"]
 
 _HEADING = ("class", "in R", "share", "no.")
+_TIPS = (
+    "All classes",
+    "p(y, z in R|x): the picture shows the class and its cue lies in the region",
+    "Of the class's p(y|x), how much lies in the region",
+    "The class's index",
+)
+_FEW = 4
+"""Regions that are seen without scrolling."""
+
 _ARROW = 14
 """Pixels that the mark of the sorted column needs beside its heading."""
 _CAM = "No numbers: CAM gives class scores, not probabilities, so they don't add up over a region."
@@ -48,7 +57,7 @@ class RegionPanel(DockPanel):
         self._shown: object = None
         self.regions = QListWidget()
         self.regions.setAccessibleName("Regions")
-        self.regions.setMaximumHeight(110)
+        self.regions.setMaximumHeight(_FEW * (self.fontMetrics().height() + 6))
         self.regions.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.regions.customContextMenuRequested.connect(self._show_menu)
         self.regions.currentRowChanged.connect(lambda _: self._show_table())
@@ -56,6 +65,10 @@ class RegionPanel(DockPanel):
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
         self.numbers = QLabel()
         self.numbers.setWordWrap(True)
+        self.numbers.setToolTip(
+            "How much of p(A|x) and p(B|x) has its cue inside the region and outside, "
+            "and p(A, z in R|x), p(B, z in R|x). Any class: p(z in R|x)"
+        )
         self.numbers.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         rename, remove = QPushButton("Rename…"), QPushButton("Forget")
         rename.clicked.connect(self._rename)
@@ -63,8 +76,10 @@ class RegionPanel(DockPanel):
         self._buttons = (rename, remove)
         heading = QLabel("Classes with evidence here")
         heading.setObjectName("heading")
+        heading.setToolTip("Classes by how much of their probability has its cue in the chosen region")
         self.table = NumberTable("Classes in the region", number=numbers.number)
         self.table.rows.show(_HEADING, ())
+        self.table.rows.tips = _TIPS
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in range(1, len(_HEADING)):
@@ -129,11 +144,12 @@ class RegionPanel(DockPanel):
             return
         shape, region = scene.regions[row]
         parts = [f"{region.cells:.1f} cells, {100 * region.cells / region.weights.size:.0f} % of the picture"]
-        parts.append(f"p(z in R|x) {numbers.number(float((explanation.saliency().values * region.weights).sum()))}")
+        any_class = numbers.number(float((explanation.saliency().values * region.weights).sum()))
         for letter, classes in (("A", scene.target), ("B", scene.contrast)):
             if classes:
                 mass, whole = explanation.probability(classes, region), explanation.probability(classes)
-                parts.append(f"p({letter}, z in R|x) {numbers.number(mass)}{_shares(mass, whole)}")
+                parts.append(f"{letter}: {_shares(mass, whole)} · {numbers.number(mass)}")
+        parts.append(f"any class: inside {any_class}")
         self.numbers.setText("\n".join(parts))
         if self._shown != (id(explanation), shape):
             self._shown = (id(explanation), shape)
@@ -195,7 +211,7 @@ class RegionPanel(DockPanel):
 def _shares(inside: float, whole: float) -> str:
     """How much of a set's probability lies inside and outside, in whole percent."""
     if whole <= 0:
-        return ""
+        return "none"
     percent = min(100, max(0, round(100 * inside / whole)))
     words = (f"{percent} %" if percent or not inside else "<1 %", f"{100 - percent} %")
-    return f": inside {words[0]}, outside {words[1]}"
+    return f"inside {words[0]}, outside {words[1]}"

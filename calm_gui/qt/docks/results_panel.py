@@ -59,6 +59,7 @@ class _Table(QTableView):
         super().__init__()
         self._show_row, self._copy = show_row, copy
         self.setAccessibleName("Results")
+        self.setObjectName("results")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setTabKeyNavigation(False)
         self.setShowGrid(False)

@@ -54,6 +54,22 @@ _FLAGS = {
 }
 _OF_OUTLINE = ("contour", "mask", "boxes")
 
+_TIPS = {
+    "Winner": "Which group has the most probability at each cell, at a depth of the hierarchy",
+    "Scale": "Which colour stands for which value; the bar right of the panes shows it",
+    "Colours": "Tables of colours for maps from 0 up, and for differences",
+    "Outline": "A line around a part of the map",
+    "On the picture": "What else is drawn on the pictures",
+    "shared by": "All panes that show one quantity share a scale, or each has its own",
+    "limits": "The values at the ends of the scale",
+    "spacing": "Even steps, or four decades",
+    "unit": "Probability per cell, times uniform, or the share of cells below",
+    "maps": "Of maps from 0 up",
+    "differences": "Of A − B",
+    "cells": "Smooth, or the model's own cells",
+}
+"""Of headings and labels."""
+
 
 class ViewPanel(DockPanel):
     """Controls of the view that all panes share."""
@@ -103,6 +119,7 @@ class ViewPanel(DockPanel):
         """A heading with a form below."""
         label = QLabel(title)
         label.setObjectName("heading")
+        label.setToolTip(_TIPS[title])
         if self._page.count():
             self._page.addSpacing(8)
         self._page.addWidget(label)
@@ -119,6 +136,7 @@ class ViewPanel(DockPanel):
         place.setContentsMargins(0, 0, 0, 0)
         heading = QLabel("Winner")
         heading.setObjectName("heading")
+        heading.setToolTip(_TIPS["Winner"])
         self.winner_depth = CalmSpinBox()
         self.winner_depth.setPrefix("depth ")
         self.winner_depth.setAccessibleName("Depth of the winner map")
@@ -153,7 +171,7 @@ class ViewPanel(DockPanel):
             ("spacing", self.spacing),
             ("unit", self.unit),
         ):
-            form.addRow(_muted(name), widget)
+            form.addRow(_muted(name, widget.toolTip() or _TIPS[name]), widget)
         self._page.addWidget(self.kept)
 
     def _add_colours(self) -> None:
@@ -167,7 +185,7 @@ class ViewPanel(DockPanel):
         self.cells.setToolTip("As computed: the model's own cells instead of a smooth map")
         self.cells.chosen.connect(lambda native: update(native=native))
         for name, widget in (("maps", self.sequential), ("differences", self.diverging), ("cells", self.cells)):
-            form.addRow(_muted(name), widget)
+            form.addRow(_muted(name, widget.toolTip() or _TIPS[name]), widget)
 
     def _add_outline(self) -> None:
         form = self._form("Outline")
@@ -177,7 +195,7 @@ class ViewPanel(DockPanel):
             "Above a level: that fraction of the way from the map's minimum to its maximum."
         )
         self.threshold.activated.connect(lambda _: self._set_threshold(self.threshold.currentData()))
-        form.addRow(_muted("encloses"), self.threshold)
+        form.addRow(_muted("encloses", self.threshold.toolTip()), self.threshold)
         self.level: QDoubleSpinBox = CalmDoubleSpinBox()
         self.level.setAccessibleName("Threshold")
         self.level.setKeyboardTracking(False)
@@ -308,9 +326,10 @@ class ViewPanel(DockPanel):
         self._workspace.update_view(undoable=False, threshold=Threshold(kind, value))
 
 
-def _muted(text: str) -> QLabel:
+def _muted(text: str, tip: str) -> QLabel:
     label = QLabel(text)
     label.setObjectName("muted")
+    label.setToolTip(tip)
     return label
 
 

@@ -2,7 +2,7 @@
 
 from math import floor
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
 from calm_gui.core.geometry import Box
@@ -11,6 +11,9 @@ from calm_gui.qt.panes.picture_canvas import PictureCanvas
 from calm_gui.qt.theme import current_theme
 
 __all__ = ["draw_boxes", "draw_cross", "draw_label", "draw_note", "draw_outline"]
+
+_ABOVE = 5
+"""Pixels between a region and its name, which handles need."""
 
 
 def draw_boxes(
@@ -51,7 +54,7 @@ def draw_label(
 ) -> None:
     """Write a region's name above its corner; inside the widget, and below the names that are there already."""
     box = painter.fontMetrics().boundingRect(text).adjusted(-4, -1, 4, 1)
-    box.moveBottomLeft(corner.toPoint())
+    box.moveBottomLeft(corner.toPoint() - QPoint(0, _ABOVE))
     box.moveTop(max(0, box.top()))
     box.moveLeft(max(0, min(box.left(), canvas.width() - box.width())))
     while other := next((there for there in others if there.intersects(box)), None):

@@ -25,11 +25,17 @@ class TableModel(QAbstractTableModel):
     parent : QObject, optional
     number : callable
         Writes a number.
+
+    Attributes
+    ----------
+    tips : sequence of str
+        What the columns are.
     """
 
     def __init__(self, parent: QObject | None = None, number: Callable[[float], str] = "{:.4g}".format) -> None:
         super().__init__(parent)
         self._number = number
+        self.tips: Sequence[str] = ()
         self._heading: Sequence[str] = ()
         self._rows: list[Sequence[Any]] = []
         self._sorting: tuple[int, bool] | None = None
@@ -59,6 +65,8 @@ class TableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._heading)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
+            return self.tips[section] if section < len(self.tips) else None
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         return self._heading[section] if orientation == Qt.Orientation.Horizontal else section
