@@ -141,7 +141,7 @@ def _tutorial() -> tuple[str, dict[str, bytes]]:
         elif cell.value is not None:
             parts.append(f"```text\n{cell.value!r}\n```")
         if show := getattr(cell.value, "_repr_html_", None):
-            parts.append(show() or "")
+            parts += re.findall(r"<table>.*</table>", show() or "", re.DOTALL)  # its figure is the picture above
     return "\n\n".join(parts) + "\n", pictures
 
 
