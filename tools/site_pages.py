@@ -145,6 +145,13 @@ def _tutorial() -> tuple[str, dict[str, bytes]]:
     return "\n\n".join(parts) + "\n", pictures
 
 
+def _names() -> Iterator[str]:
+    """What people look up: columns of the summary, options of figures, keys of recipes."""
+    for table in (_columns(), _figure_options(), _recipe_keys()):
+        for row in table.splitlines()[2:]:
+            yield row.split("`")[1]
+
+
 def _smaller(png: bytes) -> bytes:
     """A picture as WebP, which keeps all colours of a map in a fifth of the bytes."""
     target = io.BytesIO()
@@ -162,6 +169,10 @@ def on_post_build(config: MkDocsConfig) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for sentence in broken_links(sorted(site.rglob("*.html"))):
         _log.warning(sentence)
+    found = (site / "search/search_index.json").read_text(encoding="utf-8")
+    for name in _names():
+        if f"<code>{name}</code>" not in found:
+            _log.warning(f"the site's search doesn't find {name}")
 
 
 # Tables from the code
