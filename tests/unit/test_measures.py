@@ -387,6 +387,9 @@ def test_measures_of_checkpoints_and_their_differences(folder, tmp_path, capsys)
     assert differences["attribution", checkpoints[0], "energy"] == pytest.approx(energy)
     of_methods = calm["grad_cam"]["energy"]["value"] - cam["grad_cam"]["energy"]["value"]
     assert differences[checkpoints[0], "grad_cam", "energy"] == pytest.approx(of_methods)
+    for wrong in ("nothing", f"{checkpoints[0]}:nothing"):  # said before anything is measured
+        assert main(["measures", *named, "--data", str(folder / "gone"), "--compare", "attribution", wrong]) == 1
+        assert f"there is nothing called '{wrong}' to compare; there are" in capsys.readouterr().err
     assert main(["measures", *named, *more, "--compare", "attribution", "nothing"]) == 1
     assert "nothing called 'nothing'" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.cli import main as explain
 from calm_gui.core.classes import ClassSet
-from calm_gui.errors import ReadingError
+from calm_gui.errors import DataError, ReadingError
 from calm_gui.methods import METHODS, attribute
 from calm_gui.methods.method import BLUR
 from calm_gui.model.loaded import load_model
@@ -135,3 +135,7 @@ def test_panes_and_evaluations_take_them():
     assert map_of("occlusion:windows=4").kind is pane.shows
     for name in ("occlusion-superset:windows=4", "occlusion:windows=4-superset"):
         assert map_of(name).of_superset and map_of(name).kind is pane.shows
+    with pytest.raises(DataError, match=r"there is no map 'magic'; there are attribution, .*legrad"):
+        map_of("magic")
+    with pytest.raises(ReadingError, match="windows of Occlusion must be"):
+        map_of("occlusion:windows=1")

@@ -135,13 +135,14 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from calm_gui.model.files import check_free, write_text
-    from calm_training.evaluate.comparison import compared, comparison_table
+    from calm_training.evaluate.comparison import check_pairs, compared, comparison_table
     from calm_training.evaluate.plan import content_of, read_set
     from calm_training.evaluate.plot import draw
     from calm_training.evaluate.scores_csv import pictures_csv
     from calm_training.evaluate.table import markdown
 
     plan = _plan(options)
+    check_pairs(options.compare, options.checkpoint, plan.maps)
     files = _files(options.out) if options.out else []
     for path in files:
         check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calm_gui.errors import DataError
+from calm_gui.errors import CalmError, DataError
 from calm_training.evaluate.evaluation import Results
 from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.maps import map_of
 from calm_training.evaluate.table import Table, shown
 
-__all__ = ["Difference", "compared", "comparison_table"]
+__all__ = ["Difference", "check_pairs", "compared", "comparison_table"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,40 @@ def compared(results: Results, pairs: Sequence[Sequence[str]]) -> list[Differenc
         If a name is neither, or both have no figure in common.
     """
     return [difference for first, second in pairs for difference in _differences(results, first, second)]
+
+
+def check_pairs(pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps: Sequence[str]) -> None:
+    """Refuse names that no result will have, before anything is measured.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+        As for `compared`.
+    checkpoints : sequence of str
+    maps : sequence of str
+        Those asked for; empty for an evaluation's usual ones, whatever they are.
+
+    Raises
+    ------
+    DataError
+        With the names there are.
+    """
+    for name in (name for pair in pairs for name in pair):
+        ends = [name.removeprefix(f"{checkpoint}:") for checkpoint in checkpoints]
+        if name in checkpoints or any(end in maps for end in (name, *ends)):
+            continue
+        if maps or not any(_is_map(end) for end in (name, *ends)):
+            there = ", ".join([*checkpoints, *maps])
+            raise DataError(
+                f"there is nothing called {name!r} to compare; there are {there}{'' if maps else ' and maps'}"
+            )
+
+
+def _is_map(name: str) -> bool:
+    try:
+        return bool(map_of(name))
+    except CalmError:
+        return False
 
 
 def _differences(results: Results, first: str, second: str) -> list[Difference]:

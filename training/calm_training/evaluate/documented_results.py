@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for part in parts(options.data, options.cub):
             if options.only and part.name not in options.only:
                 continue
-            with tqdm(desc=part.name, unit="picture") as bar:
+            with tqdm(total=part.steps, desc=part.name, unit="picture") as bar:
                 section = run_part(part, options.work, load, resume=options.resume, overwrite=True, progress=bar.update)
             said = "\n\n".join([*map(markdown, section.tables), section.conventions])
             tables[part.name] = f"\n`{part.command.replace(str(options.data), 'DATA')}`\n\n{said}\n"

@@ -119,7 +119,9 @@ def map_of(name: str) -> MeasuredMap:
     if name == SUPERSET:
         return MeasuredMap(name, ATTRIBUTION, of_superset=True)
     key = name.replace(OF_SUPERSET, "", 1)  # settings of a method may follow it
-    kind: Reading | Method | None = _readings().get(key) or METHODS.get(key)
+    kind: Reading | Method | None = _readings().get(key)
+    if kind is None and key in METHODS:
+        kind = METHODS[key]
     if kind is None or (key != name and not kind.takes_target):
         raise DataError(f"there is no map {name!r}; there are {', '.join(map_names())}")
     return MeasuredMap(name, kind, of_superset=key != name)

@@ -49,6 +49,18 @@ class Part:
     compare: tuple[tuple[str, str], ...] = ()
 
     @property
+    def steps(self) -> int | None:
+        """How many pictures are gone through, each once for each checkpoint; None if that isn't known.
+
+        Raises
+        ------
+        DataError
+            If the data has a fault.
+        """
+        found = read_set(self.plan)
+        return None if self.plan.evaluation.reads == "cues" else len(found.pictures) * len(self.checkpoints)
+
+    @property
     def command(self) -> str:
         """The command line that makes this part alone."""
         plan = self.plan
@@ -220,17 +232,16 @@ def write_report(
         *(out / f"{part.name}.json" for part in parts),
     ):
         check_free(path, overwrite=overwrite or resume)
-    for part in parts:
-        read_set(part.plan)  # faults of the data come before any network
+    steps = [part.steps for part in parts]  # faults of the data come before any network
     out.mkdir(parents=True, exist_ok=True)
     load = cache(lambda name: load_checkpoint(name, device))
     blocks: list[Block] = [
         Heading("Evaluation", 1),
         Paragraph(f"Checkpoints: {', '.join(checkpoints)}. Data: {data.name}."),
     ]
-    for part in parts:
+    for part, total in zip(parts, steps, strict=True):
         title = part.plan.evaluation.title
-        with tqdm(desc=title, unit="picture", disable=quiet) as bar:
+        with tqdm(total=total, desc=title, unit="picture", disable=quiet) as bar:
             section = run_part(
                 part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
             )
