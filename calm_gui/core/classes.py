@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 from calm_gui.errors import ClassLookupError
 from calm_gui.late import np
@@ -128,17 +129,22 @@ class ClassSet:
     def __hash__(self) -> int:
         return hash(self._indices)
 
-    def __or__(self, other: ClassSet) -> ClassSet:
-        return ClassSet.of_valid(self._indices | other._indices)
+    def __or__(self, other: Any) -> ClassSet:
+        return ClassSet.of_valid(self._indices | _indices_of(other))
 
-    def __and__(self, other: ClassSet) -> ClassSet:
-        return ClassSet.of_valid(self._indices & other._indices)
+    def __and__(self, other: Any) -> ClassSet:
+        return ClassSet.of_valid(self._indices & _indices_of(other))
 
-    def __sub__(self, other: ClassSet) -> ClassSet:
-        return ClassSet.of_valid(self._indices - other._indices)
+    def __sub__(self, other: Any) -> ClassSet:
+        return ClassSet.of_valid(self._indices - _indices_of(other))
 
-    def __xor__(self, other: ClassSet) -> ClassSet:
-        return ClassSet.of_valid(self._indices ^ other._indices)
+    def __xor__(self, other: Any) -> ClassSet:
+        return ClassSet.of_valid(self._indices ^ _indices_of(other))
+
+    def __rsub__(self, other: Any) -> ClassSet:
+        return ClassSet.of_valid(_indices_of(other) - self._indices)
+
+    __ror__, __rand__, __rxor__ = __or__, __and__, __xor__
 
     def isdisjoint(self, other: ClassSet) -> bool:
         """Whether no class is in both sets."""
@@ -154,6 +160,35 @@ class ClassSet:
     def __repr__(self) -> str:
         shown = ", ".join(str(i) for i in list(self)[:6])
         return f"ClassSet({{{shown}{', …' if len(self) > 6 else ''}}}, {len(self)} classes)"
+
+
+def _indices_of(other: Any) -> frozenset[int]:
+    """What `|` and the like take beside a set: another one, a node, a class, an index, or several of these.
+
+    A name needs the classes that it names, which a set doesn't know.
+    """
+    if isinstance(other, ClassSet):
+        return other._indices
+    if isinstance(other, ClassInfo):
+        return frozenset((other.index,))
+    if isinstance(classes := getattr(other, "classes", None), ClassSet):  # a node
+        return classes._indices
+    if isinstance(other, (str, bytes, bool)):
+        raise ClassLookupError(
+            f"a set of classes doesn't know {other!r}; give an index, a node, or explanation.class_set({other!r})"
+        )
+    try:
+        return ClassSet([operator.index(other)])._indices
+    except TypeError:
+        pass
+    try:
+        return frozenset().union(*map(_indices_of, other))
+    except TypeError:
+        raise ClassLookupError(f"{other!r} is no class or set of classes; give an index, node or ClassSet") from None
+
+
+class _NoSuchClassError(ClassLookupError, IndexError):
+    """Raised for an index that is out of range, which ends loops over a sequence."""
 
 
 class ClassTable(Sequence[ClassInfo]):
@@ -173,11 +208,59 @@ class ClassTable(Sequence[ClassInfo]):
         self._by_wnid = {info.wnid: info for info in self._classes if info.wnid}
 
     @overload
-    def __getitem__(self, item: int) -> ClassInfo: ...
+    def __getitem__(self, item: int | str) -> ClassInfo: ...
     @overload
     def __getitem__(self, item: slice) -> tuple[ClassInfo, ...]: ...
-    def __getitem__(self, item: int | slice) -> ClassInfo | tuple[ClassInfo, ...]:
-        return self._classes[item]
+    def __getitem__(self, item: int | str | slice) -> ClassInfo | tuple[ClassInfo, ...]:
+        """The class of an index, a wnid or a name that only it has; or several.
+
+        Raises
+        ------
+        ClassLookupError
+            If there is no such class, or several have that name.
+        """
+        if isinstance(item, slice):
+            return self._classes[item]
+        if isinstance(item, str):
+            return self._of_text(item)
+        if isinstance(item, bool):
+            raise ClassLookupError(f"{item} is no class; give an index, wnid or name")
+        try:
+            return self._classes[operator.index(item)]
+        except IndexError:
+            raise _NoSuchClassError(f"there is no class {item}; there are {len(self)}, the first is 0") from None
+        except TypeError:
+            raise ClassLookupError(f"{item!r} is no class; give an index, wnid or name") from None
+
+    def _of_text(self, text: str) -> ClassInfo:
+        if info := self.by_wnid(text):
+            return info
+        found = self.named(text)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(info.label for info in found)
+            raise ClassLookupError(f"{text!r} names several classes; use an id instead: {names}")
+        near = ", ".join(info.label for info in self.find(text)[:5])
+        raise ClassLookupError(f"no class is called {text!r}" + (f"; did you mean {near}?" if near else ""))
+
+    def __iter__(self) -> Iterator[ClassInfo]:
+        return iter(self._classes)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether a class is one of these: by its wnid, a name (even one that several have), index, or itself."""
+        if isinstance(item, str):
+            return item in self._by_wnid or bool(self.named(item))
+        if isinstance(item, ClassInfo):
+            return item in self._classes
+        try:
+            return not isinstance(item, bool) and 0 <= operator.index(item) < len(self)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+
+    def __repr__(self) -> str:
+        names = ", ".join(info.name for info in self._classes[:3])
+        return f"<ClassTable: {len(self)} classes, {names}{', …' if len(self) > 3 else ''}>"
 
     def __len__(self) -> int:
         return len(self._classes)

@@ -27,8 +27,8 @@ from calm_gui.core.readings import (
     Asked,
     Reading,
 )
-from calm_gui.core.region import Region, region_from_box, region_from_polygon
-from calm_gui.errors import NumericalError, ReadingError
+from calm_gui.core.region import Region, region_from_box, region_from_mask, region_from_polygon
+from calm_gui.errors import HierarchyError, NumericalError, ReadingError
 from calm_gui.late import np
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class AnyExplanation:
         self.geometry = geometry
         self.classes = classes
         self.hierarchy = hierarchy
-        self.supersets = supersets or SupersetTable(hierarchy)
+        self.supersets = supersets or SupersetTable(hierarchy, (), classes)
         self.source = source or {}
         self.picture: NDArray[np.uint8] | None = None
         self.presenter: Presenter | None = None
@@ -93,9 +93,20 @@ class AnyExplanation:
         """p(y|x) of every class, (C,), in float64."""
         return cast("Float64", self.evidence.class_probabilities)
 
-    def give_hierarchy(self, hierarchy: Hierarchy | None, supersets: SupersetTable) -> None:
-        """Speak of other groups of the same classes from now on."""
-        self.hierarchy, self.supersets = hierarchy, supersets
+    def give_hierarchy(self, hierarchy: Hierarchy | None, supersets: SupersetTable | None = None) -> None:
+        """Speak of other groups of the same classes from now on.
+
+        Raises
+        ------
+        HierarchyError
+            If the hierarchy is one of other classes.
+        """
+        if hierarchy is not None and hierarchy.n_classes != len(self.classes):
+            raise HierarchyError(
+                f"the hierarchy is one of {hierarchy.n_classes} classes, and there are {len(self.classes)} here"
+            )
+        self.hierarchy = hierarchy
+        self.supersets = supersets or SupersetTable(hierarchy, (), self.classes)
         self.__dict__.pop("node_probabilities", None)
 
     @cached_property
@@ -179,6 +190,10 @@ class AnyExplanation:
         """Region of a rectangle in pixels of the upright picture."""
         return region_from_box(self.geometry, Box(x0, y0, x1, y1), name)
 
+    def region_from_mask(self, mask: Any, name: str = "region") -> Region:
+        """Region of a mask over the grid, as `Map.threshold` gives it, or over the upright picture."""
+        return region_from_mask(self.geometry, mask, name)
+
     def region_from_polygon(self, points: list[tuple[float, float]], name: str = "region") -> Region:
         """Region of a closed polygon in pixels of the upright picture."""
         return region_from_polygon(self.geometry, points, name)
@@ -200,6 +215,15 @@ class AnyExplanation:
     def figure(self, *maps: AnyMap, **options: Any) -> Any:
         """A matplotlib Figure of the maps over the picture; options as for `calm_gui.render.figure.map_figure`."""
         return self.present().figure(self, maps, **options)
+
+    def __repr__(self) -> str:
+        rows, columns = self.geometry.grid
+        picture = self.source.get("picture", {}).get("name", "a picture")
+        index, p = self.top(1)[0]
+        return (
+            f"<{type(self).__name__} of {picture}: {self.classes.name_of(index)} {p:.3f}, {len(self.classes)} classes, "
+            f"{rows}x{columns} cells>"
+        )
 
     def _repr_html_(self) -> str | None:
         return self.presenter.html(self) if self.presenter else None

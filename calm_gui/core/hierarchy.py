@@ -8,8 +8,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.errors import HierarchyError
+from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable, fold_text
+from calm_gui.errors import ClassLookupError, HierarchyError
 from calm_gui.late import np
 
 if TYPE_CHECKING:
@@ -54,6 +54,24 @@ class Node:
 
     def __repr__(self) -> str:
         return f"Node({self.key} {self.name}, {len(self.classes)} classes)"
+
+    def __or__(self, other: Any) -> ClassSet:
+        return self.classes | other
+
+    def __and__(self, other: Any) -> ClassSet:
+        return self.classes & other
+
+    def __sub__(self, other: Any) -> ClassSet:
+        return self.classes - other
+
+    def __rsub__(self, other: Any) -> ClassSet:
+        return other - self.classes
+
+    __ror__, __rand__ = __or__, __and__
+
+
+class _NoSuchNodeError(ClassLookupError, KeyError):
+    """Raised for a key that a hierarchy lacks; mappings expect a KeyError."""
 
 
 class Hierarchy(Mapping[str, Node]):
@@ -159,6 +177,9 @@ class Hierarchy(Mapping[str, Node]):
         return {"format": 1, "nodes": {key: entry(node) for key, node in self.items()}}
 
     def __getitem__(self, key: str) -> Node:
+        """The node of a key, or of a name that only it has."""
+        if key not in self._parents:
+            key = self._key_of(key)
         if key not in self._made:  # thousands take milliseconds, and a window shows some thirty at first
             name, synonyms, gloss = self._texts[key]
             self._made[key] = Node(
@@ -174,11 +195,25 @@ class Hierarchy(Mapping[str, Node]):
             )
         return self._made[key]
 
+    def _key_of(self, name: Any) -> str:
+        found = [
+            key
+            for key, texts in self._texts.items()
+            if isinstance(name, str) and fold_text(texts[0]) == fold_text(name)
+        ]
+        if len(found) != 1:
+            several = f"names several nodes: {', '.join(found)}" if found else "is no node's key or name"
+            raise _NoSuchNodeError(f"{name!r} {several}")
+        return found[0]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._order)
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def __repr__(self) -> str:
+        return f"<Hierarchy: {len(self)} nodes over {self.n_classes} classes>"
 
     def __contains__(self, key: object) -> bool:
         return key in self._parents
@@ -285,17 +320,43 @@ class SupersetTable:
     hierarchy : Hierarchy or None
     keys : iterable of str
         The listed nodes; keys that the hierarchy lacks are ignored.
+    classes : ClassTable, optional
+        With them, a class may be given by its name or wnid too.
     """
 
-    def __init__(self, hierarchy: Hierarchy | None, keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, hierarchy: Hierarchy | None, keys: Iterable[str] = (), classes: ClassTable | None = None
+    ) -> None:
         self.keys = frozenset(keys) & frozenset(hierarchy or ())
         self._hierarchy = hierarchy
+        self._classes = classes
         self._node_of: dict[int, Node | None] = {}
 
-    def __getitem__(self, index: int) -> ClassSet:
-        """The superset of class `index`; the class alone where none is listed."""
+    def __getitem__(self, item: int | str | ClassInfo | Node) -> ClassSet:
+        """The superset of a class; the class alone where none is listed.
+
+        Raises
+        ------
+        ClassLookupError
+            If there is no such class, or several have that name.
+        """
+        index = self._index(item)
         node = self.node(index)
         return node.classes if node else ClassSet([index])
+
+    def _index(self, item: Any) -> int:
+        if isinstance(item, Node):
+            item = item.class_index if item.class_index is not None else item.key
+        if isinstance(item, ClassInfo):
+            item = item.index
+        if self._classes is not None:
+            return self._classes[item].index
+        if isinstance(item, (bool, str)) or not hasattr(item, "__index__"):
+            raise ClassLookupError(f"{item!r} is no index of a class")
+        return ClassSet([item]).indices.item()
+
+    def __repr__(self) -> str:
+        return f"<SupersetTable: {len(self.keys)} groups>"
 
     def node(self, index: int) -> Node | None:
         """The listed node whose classes are the superset of class `index`, or None."""

@@ -6,33 +6,38 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from calm_gui.core.classes import ClassSet, ClassTable
+from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.errors import ClassLookupError
 from calm_gui.late import np
 
 __all__ = ["ClassSetLike", "resolve"]
 
-ClassSetLike = ClassSet | Node | int | str | Iterable[Any]
-"""Whatever names a class set: an index, a wnid, a hierarchy node, a unique name, or an iterable of these."""
+ClassSetLike = ClassSet | ClassInfo | Node | int | str | Iterable[Any]
+"""Whatever names a class set: an index (also of NumPy or torch), a wnid, a hierarchy node, a unique name, a class, a
+row of ``top()``, a Boolean mask over all classes, or an iterable of these."""
 
 
 def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None = None) -> ClassSet:
-    """The class set that `what` names: an index, wnid, node, unique name, ClassSet, or an iterable of these.
+    """The class set that `what` names; see `ClassSetLike`. True, False and fractions name none.
 
     Raises
     ------
     ClassLookupError
         If it names nothing, several classes or nodes (they are listed), or an index out of range.
     """
-    if isinstance(what, Node):
-        return what.classes
     if isinstance(what, str):
         return _resolve_text(what, classes, hierarchy)
     if isinstance(what, (bool, np.bool_)):
         raise ClassLookupError(f"{what} is neither a class nor a set of classes; give an index, wnid or name")
     if isinstance(what, ClassSet):
         chosen = what
+    elif isinstance(what, Node):
+        chosen = hierarchy[what.key].classes if hierarchy is not None and what.key in hierarchy else what.classes
+    elif isinstance(what, ClassInfo):
+        chosen = _from_class(what, classes)
+    elif _is_row(what):
+        chosen = resolve(what[0], classes, hierarchy)  # type: ignore[index]
     elif str(getattr(what, "dtype", "")).removeprefix("torch.") == "bool":
         chosen = _from_mask(what, classes)
     elif (index := _as_index(what)) is not None:
@@ -44,6 +49,26 @@ def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None
             f"there is no class {max(chosen)}; the checkpoint has the classes 0 to {len(classes) - 1}"
         )
     return chosen
+
+
+def _from_class(info: ClassInfo, classes: ClassTable) -> ClassSet:
+    """The class itself, or of another table's that of the same wnid or, without one, of the same name at its place."""
+    own = classes.by_wnid(info.wnid) if info.wnid else None
+    if own is None and info.index < len(classes) and classes[info.index].name == info.name:
+        own = classes[info.index]
+    if own is None:
+        raise ClassLookupError(f"{info.label} is a class of another checkpoint, and not one of this one's")
+    return ClassSet([own.index])
+
+
+def _is_row(what: object) -> bool:
+    """Whether it is a row of ``top()``: an index and its probability."""
+    return (
+        isinstance(what, tuple)
+        and len(what) == 2
+        and isinstance(what[1], (float, np.floating))
+        and _as_index(what[0]) is not None
+    )
 
 
 def _as_index(what: Any) -> int | None:

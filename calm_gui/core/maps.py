@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.geometry import Geometry, interpolate
+from calm_gui.core.map_numbers import MapNumbers
 from calm_gui.late import np
 
 if TYPE_CHECKING:
@@ -209,8 +210,8 @@ class _Shown:
         return presenter.png(self.explanation, [self]) if presenter else None
 
 
-@dataclass(frozen=True, eq=False)
-class Map(_Shown):
+@dataclass(frozen=True, eq=False, repr=False)
+class Map(MapNumbers, _Shown):
     """The answer to one reading, on the native grid.
 
     Attributes
@@ -272,6 +273,20 @@ class Map(_Shown):
         """Whether values below zero have a meaning: those of a difference, and a class's raw scores."""
         return self.kind.signed_in(self.unit)
 
+    @property
+    def named_target(self) -> str:
+        """What the target is called where there is little room: its class, or how many they are."""
+        target, told = self.target or ClassSet(), self.explanation
+        if len(target) == 1:
+            return told.classes.name_of(next(iter(target)))
+        node = told.hierarchy.node_of(target) if told.hierarchy is not None else None
+        return node.name if node else f"{len(target)} classes"
+
+    def __repr__(self) -> str:
+        rows, columns = self.values.shape
+        of = f" of {self.named_target}" if self.target is not None and self.kind.family != "computed" else ""
+        return f"<Map {self.kind.title}{of}: {rows}x{columns} cells, sum {self.sum:.6g}>"
+
     def upsampled(self, size: tuple[int, int] | None = None, nearest: bool = False) -> Float32:
         """The map over the upright picture, bilinear with half-pixel centres.
 
@@ -300,7 +315,7 @@ class Map(_Shown):
         return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WinnerMap(_Shown):
     """At each cell the node, of one depth, with the largest p(node,z|x).
 
@@ -338,6 +353,10 @@ class WinnerMap(_Shown):
     def geometry(self) -> Geometry:
         """How the grid lies on the picture."""
         return self.explanation.geometry
+
+    def __repr__(self) -> str:
+        rows, columns = self.values.shape
+        return f"<WinnerMap at depth {self.depth}: {rows}x{columns} cells, {len(self.legend())} groups win>"
 
     def legend(self) -> list[tuple[Node, int, float]]:
         """Nodes that win somewhere, with their number of cells and the mass they win there, largest mass first."""

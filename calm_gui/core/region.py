@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.errors import ReadingError
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image, ImageDraw
 
-__all__ = ["Region", "region_from_box", "region_from_polygon", "region_from_stroke"]
+__all__ = ["Region", "region_from_box", "region_from_mask", "region_from_polygon", "region_from_stroke"]
 
 _SUBCELLS = 32
 """Polygons are filled on a lattice of 32 x 32 points per cell: weights are right to about 1/64."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Region:
     """Cells with weights.
 
@@ -51,6 +51,51 @@ class Region:
     def cells(self) -> float:
         """Covered area in cells."""
         return float(self.weights.sum())
+
+    def __repr__(self) -> str:
+        rows, columns = self.weights.shape
+        return f"<Region {self.name}: {self.cells:.1f} of {rows}x{columns} cells>"
+
+
+def region_from_mask(geometry: Geometry, mask: Any, name: str = "region") -> Region:
+    """Region of a mask.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    mask : array
+        (H,W) over the grid, or (height, width) over the upright picture: truth values, or what part of each belongs to
+        the region, in [0,1].
+    name : str
+
+    Raises
+    ------
+    ReadingError
+        If it has neither shape, or holds other values.
+    """
+    values = np.asarray(mask)
+    width, height = geometry.picture
+    if values.shape not in (geometry.grid, (height, width)) or values.dtype.kind not in "biuf":
+        raise ReadingError(
+            f"a mask must be an array of the grid's shape {geometry.grid} or the picture's {(height, width)}, "
+            f"not {values.shape} of {values.dtype}"
+        )
+    values = values.astype(np.float64)
+    if not np.all((values >= 0) & (values <= 1)):
+        raise ReadingError(f"the values of a mask must lie from 0 to 1, not from {values.min():g} to {values.max():g}")
+    if values.shape == geometry.grid:
+        return Region(values, name)
+    down, across = _parts(geometry, 0), _parts(geometry, 1)
+    return Region(np.clip(down @ values @ across.T, 0.0, 1.0), name)
+
+
+def _parts(geometry: Geometry, axis: int) -> NDArray[np.float64]:
+    """Which part of each cell along an axis each pixel covers, (cells, pixels)."""
+    pixels = geometry.picture[1 - axis]
+    edges = np.arange(pixels + 1, dtype=np.float64)
+    on_grid = geometry.to_grid(edges, edges)[1 - axis]
+    cells = np.arange(geometry.grid[axis], dtype=np.float64)[:, None]
+    return np.clip(np.minimum(on_grid[1:], cells + 1) - np.maximum(on_grid[:-1], cells), 0.0, 1.0)
 
 
 def region_from_box(geometry: Geometry, box: Box, name: str = "region") -> Region:

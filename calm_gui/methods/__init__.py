@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from calm_gui.core.classes import ClassSet
+from calm_gui.core.lookup import ClassSetLike
 from calm_gui.core.maps import Map
 
 from calm_gui.methods.method import METHODS, Method, Tick  # isort: skip
@@ -43,9 +43,9 @@ def attribute(
     method: str,
     model: Any,
     picture: Any,
-    target: ClassSet,
+    target: ClassSetLike,
     tick: Tick = lambda number, of: None,
-    contrast: ClassSet | None = None,
+    contrast: ClassSetLike | None = None,
 ) -> Map:
     """The map of a method by its name, which settings may follow (``smoothgrad:samples=50``); see `Method.map`."""
     return METHODS[method].map(model, picture, target, tick, contrast=contrast)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.classes import ClassSet
+from calm_gui.core.lookup import ClassSetLike, resolve
 from calm_gui.core.maps import Map, MapKind, Telling, missing_words
 from calm_gui.core.readings.cam import CAM, UNITS
 from calm_gui.core.registry import Registry
@@ -131,10 +131,10 @@ class Method(MapKind):
         self,
         model: Any,
         picture: Any,
-        target: ClassSet,
+        target: ClassSetLike,
         tick: Tick = lambda number, of: None,
         explanation: AnyExplanation | None = None,
-        contrast: ClassSet | None = None,
+        contrast: ClassSetLike | None = None,
     ) -> Map:
         """The map for a class set.
 
@@ -143,12 +143,12 @@ class Method(MapKind):
         model : calm_gui.model.loaded.LoadedModel
             Not changed; its parameters get no gradients.
         picture : path, PIL image, uint8 array or Picture
-        target : ClassSet
+        target : class set, in any form that `AnyExplanation.class_set` takes
         tick : callable
             As `Tick`; an exception it raises ends the computation.
         explanation : Explanation or CamExplanation, optional
             The picture's, if it is at hand.
-        contrast : ClassSet, optional
+        contrast : class set, optional
             B, for a method that takes one.
 
         Returns
@@ -168,9 +168,13 @@ class Method(MapKind):
         from calm_gui.methods.score import Score
         from calm_gui.model.picture import as_picture
 
+        target = resolve(target, model.classes, model.hierarchy)
         if not target:
             raise ReadingError("a method needs a target that holds at least one class")
-        if self.takes_contrast and not contrast:
+        against = None
+        if self.takes_contrast and contrast is not None:
+            against = resolve(contrast, model.classes, model.hierarchy)
+        if self.takes_contrast and not against:
             raise ReadingError(f"{self.title} needs a contrast B that holds at least one class")
         if refusal := self.refusal(model.network):
             raise ReadingError(refusal)
@@ -178,7 +182,6 @@ class Method(MapKind):
         explanation = explanation or model.explain(picture)
         inputs, _ = model.prepare(picture)
         total = self.passes(inputs, getattr(model.network.backbone, "channels", 0))
-        against = contrast if self.takes_contrast else None
         score = Score(
             model.network, model.info.saliency_activation, target, lambda number: tick(number, total), against
         )

@@ -1,0 +1,125 @@
+"""What a map is to NumPy: an array, a term of sums and differences, cells above a threshold, boxes around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calm_gui.core.geometry import Box, Geometry
+from calm_gui.core.threshold import ThresholdKind, component_boxes, threshold_cells
+from calm_gui.errors import ReadingError
+from calm_gui.late import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from calm_gui.core.maps import Map
+
+__all__ = ["MapNumbers"]
+
+
+class MapNumbers:
+    """The part of `Map` that treats it as numbers.
+
+    Attributes
+    ----------
+    values : ndarray (H,W), float32
+    """
+
+    values: NDArray[np.float32]
+
+    @property
+    def geometry(self) -> Geometry:
+        """How the grid lies on the picture."""
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The values, (H,W), for NumPy: ``np.asarray(map)``, ``np.log(map)``."""
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+
+    __array_priority__ = 100  # so that ``np.float64(2) * map`` is a map too
+
+    def _combined(self, sign: str, first: Any, second: Any) -> Any:
+        from calm_gui.core.map_arithmetic import combined
+
+        other = second if first is self else first
+        if isinstance(other, str) or not (hasattr(other, "__array__") or np.isscalar(other)):
+            return NotImplemented
+        return combined(sign, first, second)
+
+    def __add__(self, other: Any) -> Map:
+        return self._combined("+", self, other)
+
+    def __sub__(self, other: Any) -> Map:
+        return self._combined("\N{MINUS SIGN}", self, other)
+
+    def __rsub__(self, other: Any) -> Map:
+        return self._combined("\N{MINUS SIGN}", other, self)
+
+    def __mul__(self, other: Any) -> Map:
+        return self._combined("\N{MULTIPLICATION SIGN}", self, other)
+
+    def __truediv__(self, other: Any) -> Map:
+        return self._combined("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Map:
+        return self._combined("/", other, self)
+
+    def __neg__(self) -> Map:
+        return self * -1
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __gt__(self, other: Any) -> NDArray[np.bool_]:
+        return self.values > np.asarray(other)
+
+    def __ge__(self, other: Any) -> NDArray[np.bool_]:
+        return self.values >= np.asarray(other)
+
+    def __lt__(self, other: Any) -> NDArray[np.bool_]:
+        return self.values < np.asarray(other)
+
+    def __le__(self, other: Any) -> NDArray[np.bool_]:
+        return self.values <= np.asarray(other)
+
+    def threshold(
+        self, *, mass: float | None = None, tau: float | None = None, value: float | None = None
+    ) -> NDArray[np.bool_]:
+        """The cells of a threshold, judged by size whatever the sign.
+
+        Parameters
+        ----------
+        mass : float
+            The smallest set of cells that holds this share of the map, in (0, 1].
+        tau : float
+            Cells at least this far from the smallest value to the largest, in [0, 1] (the paper's threshold).
+        value : float
+            Cells of at least this value.
+
+        Returns
+        -------
+        ndarray (H,W), bool
+
+        Raises
+        ------
+        ReadingError
+            Unless exactly one is given and makes sense, and the map is finite.
+        """
+        given: list[tuple[ThresholdKind, float]] = []
+        for kind, number in (("mass", mass), ("min-max", tau), ("value", value)):
+            if number is not None:
+                given.append((kind, float(number)))  # type: ignore[arg-type]
+        if len(given) != 1:
+            raise ReadingError("a threshold is one of mass=SHARE, tau=SHARE and value=NUMBER")
+        if tau is not None and not 0 <= tau <= 1:
+            raise ReadingError(f"tau lies from 0 to 1, not at {tau:g}")
+        cells = threshold_cells(self.values, *given[0])
+        if cells is None:
+            raise ReadingError("a map with NaN or infinity has no threshold")
+        return cells
+
+    def boxes(self, *, mass: float | None = None, tau: float | None = None, value: float | None = None) -> list[Box]:
+        """Boxes around the connected cells of a threshold, in pixels of the upright picture, the largest part first.
+
+        Parameters and errors as for `threshold`.
+        """
+        return component_boxes(self.threshold(mass=mass, tau=tau, value=value), self.geometry)
