@@ -28,7 +28,7 @@ from calm_gui.model.formats.hub import shards
 
 __all__ = ["WEIGHT_SETS", "find_weights", "read_foreign"]
 
-WEIGHT_SETS = ("state_dict", "model", "model_state_dict", "net", "network", "weights", "student")
+WEIGHT_SETS = ("state_dict", "model", "model_state_dict", "net", "network", "weights", "student", "module")
 """Keys under which training programs keep their weights."""
 
 AVERAGED_SETS = ("state_dict_ema", "model_ema", "ema_model", "ema", "ema_state_dict", "averaged_model", "teacher")
