@@ -163,9 +163,14 @@ class CheckpointInfo:
         return self.saliency_activation is not None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether this is a plain classifier in a file, of which ``calm-train adapt`` can make a CALM."""
+        return self.method in ("cam", "classifier") and not self.is_own_network
+
+    @property
     def superset_table(self) -> SupersetTable:
         """The superset of every class."""
-        return SupersetTable(self.hierarchy, self.supersets)
+        return SupersetTable(self.hierarchy, self.supersets, self.classes)
 
     def to_json(self) -> dict[str, Any]:
         """The metadata, JSON-ready."""

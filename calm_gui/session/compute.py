@@ -187,6 +187,11 @@ class Compute:
             self._keep_model(key, model)
         self._cache.forget(checkpoint=key)
 
+    def pass_on_hierarchy(self, old: str, new: str) -> None:
+        """Give a checkpoint made from another one the hierarchy that the other was given here."""
+        if own := self._own_hierarchies.get(old):
+            self.set_hierarchy(new, *own)
+
     def set_device(self, device: str) -> None:
         """Compute on another device from now on."""
         self.device = device

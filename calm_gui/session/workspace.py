@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calm_gui.core.classes import ClassTable
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy, Node
+from calm_gui.core.readings import ATTRIBUTION
 from calm_gui.errors import CalmError, ClassLookupError
 from calm_gui.methods import Method
 from calm_gui.model.answers import Answers, AnswersNeeded
@@ -208,6 +209,21 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         self.store.update(panes=panes, active=min(self.state.active, len(panes) - 1))
         self.changed()
         self.compute.run()
+
+    def open_beside(self, old: str, path: str | Path) -> None:
+        """Open what was made from a checkpoint and show both: the map of the old one, and the new one's attribution."""
+        key = file_key(path)
+
+        def done() -> None:
+            self.compute.pass_on_hierarchy(old, key)
+            state, shown = self.state, self.scene.active
+            checkpoint = None if state.selection.checkpoint == old else old
+            first = shown.pane._replace(shows=shown.shows, checkpoint=checkpoint)
+            second = first._replace(shows=ATTRIBUTION, checkpoint=key)
+            self.store.update(panes=(first, second), active=1)
+            self.compute.run()
+
+        self.compute.open(key, Answers(), done)
 
     def save_session(self, path: str | Path) -> None:
         """Write what is open and chosen; errors as for `calm_gui.model.files.atomic_path`."""

@@ -51,7 +51,7 @@ def test_what_comes_of_it_is_a_calm_whose_maps_sum(name: str, tmp_path: Path, pi
     assert explanation.joint.sum(dtype=np.float64) == pytest.approx(1, abs=1e-5)
     assert {"features", "training"} == set(stages) and 0 <= measures["top-1 agreement"] <= 1
     assert adapted.grid == model.grid and adapted.info.training["start"]["sha256"] == model.sha256
-    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["adapt.json", "adapted.safetensors"]
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["adapt.json", "x-calm.safetensors"]
 
 
 def test_the_class_token_s_attention_is_that_of_a_slow_reference(tmp_path: Path, pictures: Path) -> None:
@@ -111,7 +111,7 @@ def test_the_command_tells_its_progress_in_lines_of_json(
     assert main([*command, "--steps", "3", "--progress", "json", "--device", "cpu"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["stage"] for line in lines[-1:]] == ["done"] and Path(lines[-1]["checkpoint"]).is_file()
-    assert {line["stage"] for line in lines[:-1]} == {"features", "training"}
+    assert {line["stage"] for line in lines[:-1]} == {"loading", "features", "training"}
     assert all(line["done"] <= line["of"] for line in lines[:-1])
     assert main([*command, "--steps", "4"]) == 1
     assert "holds a run of another classifier" in capsys.readouterr().err

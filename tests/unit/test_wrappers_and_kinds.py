@@ -95,7 +95,11 @@ def safe(folder: Path, weights: Weights, before: str = "") -> Path:
 
 
 def hub(folder: Path, weights: Weights, name: str = "model.safetensors") -> Path:
-    config = {"architecture": "shufflenet_v2_x0_5", "num_classes": CLASSES, "pretrained_cfg": {"input_size": [3, 224, 224]}}
+    config = {
+        "architecture": "shufflenet_v2_x0_5",
+        "num_classes": CLASSES,
+        "pretrained_cfg": {"input_size": [3, 224, 224]},
+    }
     (folder / "config.json").write_text(json.dumps(config))
     if name.endswith(".bin"):
         torch.save(weights, folder / name)

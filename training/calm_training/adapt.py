@@ -2,39 +2,38 @@
 
 The class branch is the classifier's own linear layer, divided between a place and the mean of all places so that
 their sum is nearly the classifier's own logits everywhere (`context_head`); the saliency branch learns by the M-step
-where the classifier sees its most probable classes. The backbone stays, so that its features are computed once.
+where the classifier sees its most probable classes. The backbone stays, so that its features are computed once; or
+its last stages learn too.
 """
 
-import json
+import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from calm_gui.errors import DataError
+from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.calm import CalmHead, HeadNetwork, log_class_probabilities
 from calm_gui.model.checkpoint import save_checkpoint
-from calm_gui.model.files import write_bytes
 from calm_gui.model.info import CheckpointInfo
-from calm_gui.model.input import network_input
 from calm_gui.model.loaded import LoadedModel
-from calm_gui.model.picture import load_picture
+from calm_training.adapt_run import AdaptRun, Progress, Seen
 from calm_training.adapt_teacher import Teacher
-from calm_training.objectives import TopTarget, calm_m_step, calm_ml
+from calm_training.objectives import calm_m_step, calm_ml
 from calm_training.teach_places import PlacesSettings, context_head
 
-__all__ = ["AdaptSettings", "Progress", "What", "adapt"]
+__all__ = ["AdaptSettings", "What", "adapt", "last_stages"]
 
-What = Literal["saliency", "head"]
-"""What is trained: the saliency branch, or the class branch and its context too."""
+What = Literal["saliency", "head", "last-stages"]
+"""What is trained: the saliency branch; the class branch and its context too; the backbone's last stages too."""
 
-Progress = Callable[[str, int, int], None]
-"""Told a stage, how much of it is done, and of how much."""
+_LAST = 0.25
+"""Share of the backbone's parameters that its last stages hold at least."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class AdaptSettings:
 
     Attributes
     ----------
-    what : {"saliency", "head"} or None
+    what : {"saliency", "head", "last-stages"} or None
         None for saliency where the classifier has CAM, and head where its own head is more than that.
     steps, batch : int
     learning_rate : float
@@ -83,19 +82,19 @@ def adapt(
     model : LoadedModel
         A classifier from a file of a network that can be built again.
     pictures : sequence of Path
-        At least two.
+        At least two. Those that can't be opened are left out.
     out : Path
-        Folder of the run. A run of the same classifier, pictures and settings in it goes on.
+        Folder of the run. A run of the same classifier, pictures and settings in it goes on, or has its result already.
     settings : AdaptSettings, optional
     progress : callable
 
     Returns
     -------
     Path
-        The checkpoint, ``adapted.safetensors``.
+        The checkpoint, called as the classifier with ``-calm.safetensors`` behind it.
     dict
         What was reached: ``top-1 agreement`` and ``mean |dp|`` of the class that the original predicts, on the
-        pictures held out, and how many these are.
+        pictures held out, how many these are, and why others were left out.
 
     Raises
     ------
@@ -107,140 +106,118 @@ def adapt(
     settings = settings or AdaptSettings()
     if len(pictures) < 2:
         raise DataError(f"adapt needs at least two pictures, not {len(pictures)}; give a folder of them with --data")
+    if model.info.is_own_network:
+        raise CheckpointError(
+            f"{model.name} is a network in memory, and no file could say how to build it; save its state dictionary, "
+            "and open that with --arch NAME, a network of timm's or torchvision's"
+        )
     teacher = Teacher(model, settings.target_classes)
     what: What = settings.what or ("saliency" if model.info.is_cam else "head")
     settings = replace(settings, what=what)
-    run = _Run(out, model, pictures, settings)
-    seen = run.features(teacher, progress)
-    head = run.trained(_start(teacher, settings), seen, progress)
-    measures = _measured(head, seen)
+    run = AdaptRun(out, model, pictures, asdict(settings), settings.batch)
+    if (reached := run.finished()) is not None:
+        return run.checkpoint, reached
+    seen = run.look(teacher, settings.held_out, settings.seed, progress, keep_features=what != "last-stages")
+    backbone = copy.deepcopy(teacher.backbone) if what == "last-stages" else teacher.backbone
+    head = _start(teacher, settings)
+    trained = HeadNetwork(backbone, head)
+    features = _Features(run, seen, backbone)
+    _train(trained, run, seen, features, settings, progress)
+    head.temperature = _temperature(head, seen, features)
+    measures = _measured(head, seen, features)
     info = _info(model, teacher, head, settings, measures, len(pictures))
-    path = out / "adapted.safetensors"
-    save_checkpoint(path, HeadNetwork(teacher.backbone, head), info, overwrite=True)
+    save_checkpoint(run.checkpoint, trained, info, overwrite=True)
     run.clean()
-    return path, measures
+    return run.checkpoint, measures
 
 
-@dataclass
-class _Seen:
-    """What is kept of all pictures.
+class _Features:
+    """Features of pictures: those that are kept, or the backbone's as it is now."""
 
-    Attributes
-    ----------
-    features : ndarray (N,L,H,W), float16
-    target : TopTarget
-    posterior : Tensor (N,K,H,W), float16
-    top : Tensor (N,)
-        The teacher's probability of its most probable class.
-    held_out : ndarray of int
-        Numbers of the pictures that are measured on; of all of them where there are too few to hold some out.
-    training : ndarray of int
+    def __init__(self, run: AdaptRun, seen: Seen, backbone: nn.Module) -> None:
+        self._run, self._seen, self._backbone = run, seen, backbone
+
+    def __call__(self, numbers: np.ndarray) -> Tensor:
+        """Features (n,L,H,W), float32."""
+        if self._seen.features is not None:
+            return torch.from_numpy(self._seen.features[numbers].astype(np.float32))
+        features: Tensor = self._backbone(self._run.inputs(numbers.tolist()))
+        return features.float()
+
+
+def last_stages(backbone: nn.Module) -> list[nn.Parameter]:
+    """Parameters of the backbone's last blocks: as few as hold a quarter of all parameters.
+
+    Blocks are in the order in which the network names them; those of lists of blocks count one by one. Batch
+    statistics are no parameters and stay.
     """
-
-    features: np.ndarray
-    target: TopTarget
-    posterior: Tensor
-    top: Tensor
-    held_out: np.ndarray
-    training: np.ndarray
-
-    def batch(self, numbers: np.ndarray) -> tuple[Tensor, TopTarget, Tensor]:
-        features = torch.from_numpy(self.features[numbers].astype(np.float32))
-        target = TopTarget(self.target.classes[numbers], self.target.weights[numbers])
-        return features, target, self.posterior[numbers].float()
+    blocks: list[nn.Module] = [getattr(backbone, "trunk", backbone)]
+    while (opened := [inner for block in blocks for inner in _inside(block)]) != blocks:
+        blocks = opened
+    wanted = _LAST * sum(parameter.numel() for parameter in backbone.parameters())
+    chosen: list[nn.Parameter] = []
+    for block in reversed(blocks):
+        if sum(parameter.numel() for parameter in chosen) >= wanted:
+            break
+        chosen = [*block.parameters(), *chosen]
+    return chosen
 
 
-class _Run:
-    """The folder of a run: what is done already isn't done again."""
+def _inside(block: nn.Module) -> list[nn.Module]:
+    """What a list of blocks, or what holds one, is made of; anything else is a block."""
+    lists = (nn.Sequential, nn.ModuleList)
+    children = list(block.children())
+    holds = isinstance(block, lists) or any(isinstance(child, lists) and len(child) > 1 for child in children)
+    return children if holds else [block]
 
-    def __init__(self, out: Path, model: LoadedModel, pictures: Sequence[Path], settings: AdaptSettings) -> None:
-        self.out, self.model, self.pictures, self.settings = out, model, pictures, settings
-        out.mkdir(parents=True, exist_ok=True)
-        about = {
-            "checkpoint": model.sha256,
-            "pictures": [str(path) for path in pictures],
-            "settings": asdict(settings),
-        }
-        kept = out / "adapt.json"
-        if not kept.exists():
-            write_bytes(kept, json.dumps(about, indent=1).encode())
-        elif json.loads(kept.read_text("utf-8")) != json.loads(json.dumps(about)):
-            raise DataError(
-                f"{out} holds a run of another classifier, other pictures or settings; give another folder with --out"
-            )
-        self._features, self._rest, self._state = out / "features.npy", out / "targets.pt", out / "state.pt"
 
-    def features(self, teacher: Teacher, progress: Progress) -> _Seen:
-        """What the teacher says of every picture, going on where an interrupted run stopped."""
-        rows: dict[str, Tensor] = torch.load(self._rest, weights_only=True) if self._rest.exists() else {}
-        done, total = len(rows.get("classes", ())), len(self.pictures)
-        kept = np.lib.format.open_memmap(self._features, "r+") if done else None
-        progress("features", done, total)
-        for start in range(done, total, self.settings.batch):
-            part = self.pictures[start : start + self.settings.batch]
-            inputs = [network_input(load_picture(path).pixels, self.model.info.input) for path in part]
-            seen = teacher.look(torch.stack(inputs).to(self.model.device))
-            if kept is None:
-                shape = (total, *seen.features.shape[1:])
-                kept = np.lib.format.open_memmap(self._features, "w+", np.float16, shape)
-            kept[start : start + len(part)] = seen.features.half().cpu().numpy()
-            kept.flush()
-            new = {"classes": seen.target.classes, "weights": seen.target.weights, "posterior": seen.posterior.half()}
-            new["top"] = seen.probabilities.amax(1)
-            rows = {key: torch.cat([rows[key], value.cpu()]) if rows else value.cpu() for key, value in new.items()}
-            torch.save(rows, self._rest)
-            progress("features", start + len(part), total)
-        assert kept is not None
-        order = np.random.default_rng(self.settings.seed).permutation(total)
-        few = int(total * self.settings.held_out)
-        held_out, training = (np.sort(order[:few]), np.sort(order[few:])) if few else (order, order)
-        target = TopTarget(rows["classes"], rows["weights"])
-        return _Seen(kept, target, rows["posterior"], rows["top"], held_out, training)
-
-    def trained(self, head: CalmHead, seen: _Seen, progress: Progress) -> CalmHead:
-        """The head after training, going on where an interrupted run stopped."""
-        settings = self.settings
-        saliency = list(head.saliency_branch.parameters())
-        rest = [parameter for parameter in head.parameters() if all(parameter is not own for own in saliency)]
-        head.requires_grad_(settings.what == "head")
-        for parameter in saliency:
-            parameter.requires_grad_(True)
-        groups: list[dict[str, Any]] = [{"params": saliency, "lr": settings.learning_rate}]
-        if settings.what == "head":
-            groups.append({"params": rest, "lr": settings.learning_rate / 2})
-        optimizer = torch.optim.AdamW(groups, weight_decay=1e-4)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.steps)
-        first = 0
-        if self._state.exists():
-            state = torch.load(self._state, weights_only=True)
-            head.load_state_dict(state["head"])
-            optimizer.load_state_dict(state["optimizer"])
-            schedule.load_state_dict(state["schedule"])
-            first = state["step"]
-        progress("training", first, settings.steps)
-        for step in range(first, settings.steps):
-            generator = np.random.default_rng([settings.seed, step])
-            count = min(settings.batch, len(seen.training))
-            numbers = np.sort(generator.choice(seen.training, count, replace=False))
-            features, target, posterior = seen.batch(numbers)
-            f, a = head(features)
-            loss = calm_m_step(f, a, target, posterior)
-            if settings.what == "head":
-                loss = loss + calm_ml(f, a, target)
-            optimizer.zero_grad()
-            torch.autograd.backward(loss)
-            optimizer.step()
-            schedule.step()
-            if (step + 1) % 25 == 0 or step + 1 == settings.steps:
-                kept = {"head": head.state_dict(), "optimizer": optimizer.state_dict(), "step": step + 1}
-                torch.save({**kept, "schedule": schedule.state_dict()}, self._state)
-            progress("training", step + 1, settings.steps)
-        return head.requires_grad_(False)
-
-    def clean(self) -> None:
-        """Remove what only an interrupted run needs."""
-        for path in (self._features, self._rest, self._state):
-            path.unlink(missing_ok=True)
+def _train(
+    trained: HeadNetwork, run: AdaptRun, seen: Seen, features: _Features, settings: AdaptSettings, progress: Progress
+) -> None:
+    """Train the head, and what else is asked for, going on where an interrupted run stopped."""
+    head = trained.head
+    assert isinstance(head, CalmHead)
+    saliency = list(head.saliency_branch.parameters())
+    rest = [parameter for parameter in head.parameters() if all(parameter is not own for own in saliency)]
+    backbone = last_stages(trained.backbone) if settings.what == "last-stages" else []
+    groups: list[dict[str, Any]] = [{"params": saliency, "lr": settings.learning_rate}]
+    if settings.what != "saliency":
+        groups.append({"params": rest, "lr": settings.learning_rate / 2})
+    if backbone:
+        groups.append({"params": backbone, "lr": settings.learning_rate / 20})
+    learning = [parameter for group in groups for parameter in group["params"]]
+    trained.eval().requires_grad_(False)  # batch statistics stay
+    for parameter in learning:
+        parameter.requires_grad_(True)
+    optimizer = torch.optim.AdamW(groups, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.steps)
+    first = 0
+    if (state := run.state()) is not None:
+        with torch.no_grad():
+            for parameter, value in zip(learning, state["parameters"], strict=True):
+                parameter.copy_(value)
+        optimizer.load_state_dict(state["optimizer"])
+        schedule.load_state_dict(state["schedule"])
+        first = state["step"]
+    progress("training", first, settings.steps)
+    for step in range(first, settings.steps):
+        generator = np.random.default_rng([settings.seed, step])
+        count = min(settings.batch, len(seen.training))
+        numbers = np.sort(generator.choice(seen.training, count, replace=False))
+        target, posterior = seen.part(numbers)
+        f, a = head(features(numbers).to(seen.target.weights))
+        loss = calm_m_step(f, a, target, posterior)
+        if settings.what != "saliency":
+            loss = loss + calm_ml(f, a, target)
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        optimizer.step()
+        schedule.step()
+        if (step + 1) % 25 == 0 or step + 1 == settings.steps:
+            kept = {"parameters": [parameter.detach() for parameter in learning], "step": step + 1}
+            run.keep_state({**kept, "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()})
+        progress("training", step + 1, settings.steps)
+    trained.requires_grad_(False)
 
 
 def _start(teacher: Teacher, settings: AdaptSettings) -> CalmHead:
@@ -257,13 +234,33 @@ def _start(teacher: Teacher, settings: AdaptSettings) -> CalmHead:
     return context_head(plain, settings.places)
 
 
-def _measured(head: CalmHead, seen: _Seen) -> dict[str, Any]:
+def _temperature(head: CalmHead, seen: Seen, features: _Features) -> float:
+    """What f is divided by so that p of the most probable classes is nearest to the classifier's own.
+
+    The mean over places of probabilities is flatter than the classifier's softmax of the mean. Dividing f inside the
+    softmax at each place leaves all sums as they are.
+    """
+    choices = np.round(np.geomspace(0.5, 1.5, 23), 3)
+    apart = np.zeros(len(choices))
+    numbers = seen.training[:: max(1, len(seen.training) // 128)]
+    with torch.inference_mode():
+        for part in np.array_split(numbers, math.ceil(len(numbers) / 32)):
+            target, _ = seen.part(part)
+            own = target.weights * (seen.top[part] / target.weights[:, 0])[:, None]
+            f, a = head(features(part).to(target.weights))
+            for i, choice in enumerate(choices):
+                p = log_class_probabilities(f / float(choice), a, head.activation).exp()
+                apart[i] += float((p.gather(1, target.classes) - own).square().sum())
+    return float(choices[apart.argmin()])
+
+
+def _measured(head: CalmHead, seen: Seen, features: _Features) -> dict[str, Any]:
     """How far the CALM agrees with the classifier that it was made from, on the pictures held out."""
     agree, apart = [], []
     with torch.inference_mode():
         for part in np.array_split(seen.held_out, math.ceil(len(seen.held_out) / 32)):
-            features, target, _ = seen.batch(part)
-            f, a = head(features)
+            target, _ = seen.part(part)
+            f, a = head(features(part).to(seen.target.weights))
             p = log_class_probabilities(f, a, head.activation).exp()
             own = target.classes[:, 0]
             agree += (p.argmax(1) == own).tolist()
@@ -272,6 +269,7 @@ def _measured(head: CalmHead, seen: _Seen) -> dict[str, Any]:
         "pictures held out": len(seen.held_out),
         "top-1 agreement": round(float(np.mean(agree)), 4),
         "mean |dp|": round(float(np.mean(apart)), 4),
+        **({"left out": list(seen.left_out)} if seen.left_out else {}),
     }
 
 

@@ -12,11 +12,15 @@ from tqdm import tqdm
 from calm_gui.api import resolve_checkpoint
 from calm_gui.cli.answer_options import answers_of
 from calm_gui.errors import CheckpointError, DataError
+from calm_gui.model.files import read_bounded
 from calm_gui.model.loaded import LoadedModel, load_remembering
 from calm_gui.session.picture_files import pictures_in
 from calm_training.adapt import AdaptSettings, adapt
 
 __all__ = ["JsonProgress", "run"]
+
+_MOST_BYTES = 100_000_000
+"""Of a list of pictures."""
 
 
 class JsonProgress:
@@ -68,27 +72,49 @@ def run(options: argparse.Namespace) -> int:
     settings = AdaptSettings(what=options.what)
     if options.steps is not None:
         settings = replace(settings, steps=options.steps)
-    try:
-        pictures = pictures_in([str(path) for path in options.data])
-    except OSError as error:
-        raise DataError(f"{error.filename} can't be opened: {error.strerror}") from error
-    paths = [Path(picture) for picture in pictures]
-    if not paths:
-        raise DataError(f"there are no pictures in {', '.join(map(str, options.data))}")
-    model = _classifier(options)
+    paths = _pictures(options)
     json_lines = JsonProgress() if options.progress == "json" else None
+    if json_lines:
+        json_lines.write({"stage": "loading", "done": 0, "of": 0})
+    model = _classifier(options)
     bars = _Bars(options.progress == "none")
     checkpoint, measures = adapt(model, paths, options.out, settings, json_lines or bars)
     bars.close()
     if json_lines:
         json_lines.write({"stage": "done", "checkpoint": str(checkpoint), "measures": measures})
         return 0
+    if left_out := measures.get("left out"):
+        print(f"calm-train: {len(left_out)} pictures are left out; {left_out[0]}", file=sys.stderr)
     print(
         f"{checkpoint}: on {measures['pictures held out']} pictures it names the original's class for "
         f"{measures['top-1 agreement']:.1%}, and its p differs by {measures['mean |dp|']:.3f} on average",
         file=sys.stdout,
     )
     return 0
+
+
+def _pictures(options: argparse.Namespace) -> list[Path]:
+    """The pictures of --data and of the list in --list."""
+    named = [str(path) for path in options.data or ()]
+    if options.list:
+        try:
+            listed = json.loads(read_bounded(options.list, _MOST_BYTES, DataError))
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{options.list} isn't JSON: {error}") from error
+        if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+            raise DataError(f"{options.list} must hold a JSON list of pictures' paths")
+        named += listed
+    if not named:
+        raise DataError("there are no pictures to learn from; give a folder of them with --data")
+    try:
+        pictures = pictures_in(named)
+    except OSError as error:
+        raise DataError(f"{error.filename} can't be opened: {error.strerror}") from error
+    if not pictures:
+        raise DataError(f"there are no pictures in {', '.join(named[:3])}")
+    if missing := [path for path in pictures if not Path(path).exists()]:
+        raise DataError(f"there is no file {missing[0]}" + (f" (and {len(missing) - 1} more)" if missing[1:] else ""))
+    return [Path(picture) for picture in pictures]
 
 
 def _classifier(options: argparse.Namespace) -> LoadedModel:
@@ -118,6 +144,6 @@ def _published(name: str, options: argparse.Namespace) -> LoadedModel:
             "its state dictionary to a file and give that file with --checkpoint and --arch"
         ) from error
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "original.pth"
+    path = options.out / f"{name.partition(':')[2].replace('/', '-')}.pth"
     torch.save({"arch": name, "state_dict": network.state_dict()}, path)
     return load_remembering(path, options.device, answers=answers_of(options))

@@ -70,7 +70,10 @@ class Teacher:
         self._classes = min(classes, len(model.classes))
         network = model.network
         if isinstance(network, HeadNetwork):
-            assert isinstance(network.head, CamHead) and isinstance(network.backbone, Backbone)
+            if not isinstance(network.head, CamHead) or not isinstance(network.backbone, Backbone):
+                raise CheckpointError(
+                    f"{model.name} has output layers of its own ({model.info.method}); adapt takes a plain classifier"
+                )
             branch = network.head.class_branch
             self.backbone = network.backbone
             self.weight = branch.weight.detach()[:, :, 0, 0]

@@ -87,12 +87,13 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="FILE|timm:NAME|torchvision:NAME",
         help="the classifier; names are downloaded",
     )
-    adapting.add_argument("--data", type=Path, nargs="+", required=True, help="pictures, or folders of them")
+    adapting.add_argument("--data", type=Path, nargs="+", help="pictures, or folders of them")
+    adapting.add_argument("--list", type=Path, metavar="FILE.json", help="a JSON list of pictures, for programs")
     adapting.add_argument("--out", type=Path, required=True, help="folder of the run; a run in it is continued")
     adapting.add_argument(
         "--what",
-        choices=("saliency", "head"),
-        help="what is trained (default saliency; head where the classifier has no CAM)",
+        choices=("saliency", "head", "last-stages"),
+        help="what is trained (default saliency; head where the classifier has no CAM); last-stages takes longer",
     )
     adapting.add_argument("--steps", type=int, help="default 200")
     adapting.add_argument("--progress", choices=("bar", "json", "none"), default="bar", help="json: lines on stdout")

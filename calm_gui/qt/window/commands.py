@@ -90,6 +90,13 @@ def _file(window: Commanded) -> Menu:
             for name, path in bundled_checkpoints().items()
         ),
         Command("checkpoint_info", "Checkpoint and &device…", window.dialogs.show_checkpoint, "Ctrl+I"),
+        Command(
+            "make_calm",
+            "&Make it a CALM…",
+            lambda: window.dialogs.make_calm(window.adaptation),
+            "Ctrl+Alt+M",
+            tip="Maps that are probabilities, for a plain classifier, from pictures without labels",
+        ),
         None,
         Command("open_session", "Open s&ession…", files.open_session, "Ctrl+Alt+O"),
         Command(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from PySide6 import QtCore, QtGui, QtWidgets
 
+from calm_gui.qt.adaptation import Adaptation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 
@@ -41,6 +42,12 @@ class Dialogs:
         from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 
         self._run(CheckpointDialog(self._hub, self._window))
+
+    def make_calm(self, adaptation: Adaptation) -> None:
+        """Ask how the classifier at hand is made a CALM, and start it."""
+        from calm_gui.qt.dialogs.adapt_dialog import AdaptDialog
+
+        self._run(AdaptDialog(self._hub, self._settings, adaptation, self._window))
 
     def annotate(self) -> None:
         """Annotate supersets, beginning with the table at hand."""

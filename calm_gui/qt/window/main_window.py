@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMainWindow, QToolButton, QVB
 from calm_gui.api import sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.model.answers import AnswersNeeded
+from calm_gui.qt.adaptation import Adaptation
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.icons import application_icon, icon
 from calm_gui.qt.panes.empty_page import EmptyPage
@@ -88,6 +89,7 @@ class MainWindow(QMainWindow):
         self.pane_actions = PaneActions(self, hub, self.panes, self.docks, self.actions_by_name)
         self.dialogs = Dialogs(self, hub, settings, self.actions_by_name, self.files.run)
         self.actions_by_name.update(add_menus(self, self.menu_row.menus, window_commands(self)))
+        self.adaptation = Adaptation(hub, settings, self)
         add_recent_menus(self, self.menu_row.menus, settings, self.files.open)
         self.recent_questions = RecentQuestions(hub, settings)
         self.recent_questions.add_menu(self.menu_row.menus, "settings")
@@ -138,6 +140,7 @@ class MainWindow(QMainWindow):
         hub.complained.connect(self.messages.say)
         hub.said.connect(self.status.say)
         hub.saved.connect(self.messages.wrote)
+        self.adaptation.reached.connect(self.messages.wrote)
         hub.results_wanted.connect(self._show_results)
         hub.asked.connect(self._ask)
         hub.keep_wanted.connect(self.dialogs.keep_target)
@@ -220,6 +223,7 @@ class MainWindow(QMainWindow):
             next=0 <= state.current < len(state.pictures) - 1,
             export=scene.explanation is not None,
             annotate=scene.hierarchy is not None,
+            make_calm=scene.info is not None and scene.info.is_plain,
             save_hierarchy=scene.hierarchy is not None,
             show_truth=picture is not None and self.workspace.true_class(picture) is not None,
         )
@@ -336,5 +340,6 @@ class MainWindow(QMainWindow):
         self._settings.set("geometry", self.saveGeometry().toBase64().toStdString())
         self.docks.save()
         self.hide()
+        self.adaptation.close()
         self.workspace.close()
         super().closeEvent(event)

@@ -53,10 +53,10 @@ class MessageBar(QFrame):
         self.show()
         self._timer.start(_SECONDS * 1000)
 
-    def wrote(self, path: str) -> None:
-        """Say that a file was written, with a way to its folder."""
+    def wrote(self, path: str, more: str = "") -> None:
+        """Say that a file was written, with a way to its folder, and more of it."""
         self._written = Path(path).absolute()
-        self.text.setText(f"{self._written.name} is written.")
+        self.text.setText(f"{self._written.name} is written. {more}".rstrip())
         self.text.setStyleSheet("")
         self.text.setAccessibleName(self.text.text())
         self.folder.show()
