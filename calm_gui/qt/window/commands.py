@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from calm_gui.api import bundled_checkpoints, bundled_facts, sample_pictures
+from calm_gui.qt.adaptation import Adaptation
 from calm_gui.qt.docks import DOCKS, Area
 from calm_gui.qt.panes.pane_grid import PaneGrid
 from calm_gui.qt.theme import DARK, current_theme
@@ -36,6 +37,7 @@ class Commanded(Protocol):
     pane_actions: PaneActions
     docks: DockPlaces
     question: QuestionBar
+    adaptation: Adaptation
 
     def close(self) -> bool: ...
     def panel(self, key: str) -> Any: ...
