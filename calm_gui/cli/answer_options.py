@@ -7,8 +7,9 @@ from calm_gui.model.choices import Activation, AnsweredMethod, Outputs
 
 if TYPE_CHECKING:
     from calm_gui.model.answers import Answers
+    from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["add_answer_options", "answers_of"]
+__all__ = ["add_answer_options", "answers_of", "give_hierarchy"]
 
 
 def add_answer_options(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +32,28 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
     add("--classes", metavar="FILE", help="class names: a line each, JSON or CSV")
     add("--averaged", action=switch, help="the moving average of the weights (EMA, teacher), if the file has both")
     add("--outputs", choices=get_args(Outputs), help="what makes probabilities of the outputs")
+    add("--hierarchy", metavar="FILE", help="groups of its classes: rows of child,parent, or JSON")
     add("--arch", metavar="NAME", help="the network: a name of timm's or torchvision's")
 
 
 def _method(text: str) -> str:
     """Both spellings are in use: CALM_EM and calm-em."""
     return text.lower().replace("_", "-")
+
+
+def give_hierarchy(options: argparse.Namespace, model: "LoadedModel") -> None:
+    """Give a checkpoint the groups of --hierarchy; exports and batches keep the file's hash.
+
+    Raises
+    ------
+    HierarchyError
+        If they can't be read, or are groups of other classes.
+    """
+    if options.hierarchy:
+        from calm_gui.model.files import sha256_of
+        from calm_gui.model.hierarchy_file import read_hierarchy
+
+        model.give_hierarchy(read_hierarchy(options.hierarchy, model.classes), said=sha256_of(options.hierarchy))
 
 
 def answers_of(options: argparse.Namespace) -> "Answers":

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from calm_gui.api import resolve_checkpoint
-from calm_gui.cli.answer_options import answers_of
+from calm_gui.cli.answer_options import answers_of, give_hierarchy
 from calm_gui.core.comparison import distinct_ends
 from calm_gui.torchrun import rank_number
 
@@ -22,7 +22,9 @@ def load(name: str, options: argparse.Namespace) -> "LoadedModel":
 
     if not options.quiet:
         print(f"loading {name}", file=sys.stderr)
-    return load_remembering(resolve_checkpoint(name), _device(options), PRESENTER, answers=answers_of(options))
+    model = load_remembering(resolve_checkpoint(name), _device(options), PRESENTER, answers=answers_of(options))
+    give_hierarchy(options, model)
+    return model
 
 
 def _device(options: argparse.Namespace) -> str:

@@ -17,6 +17,7 @@ from calm_gui.cli.printing import print_results
 from calm_gui.core.classes import ClassTable
 from calm_gui.core.readings import CAM
 from calm_gui.errors import CalmError, CheckpointError, DataError, ExportError
+from calm_gui.model.hierarchy_file import read_hierarchy
 from calm_gui.model.info import is_ours, read_info
 from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.batch import BatchPlan, run_batch, shard_of
@@ -104,7 +105,9 @@ class Run:
         path = resolve_checkpoint(checkpoint)
         if is_ours(path):
             info = read_info(path)
-            check_sets(self._plan_for(info.method).request, info.classes, info.hierarchy)
+            own = self.options.hierarchy
+            hierarchy = read_hierarchy(own, info.classes) if own else info.hierarchy
+            check_sets(self._plan_for(info.method).request, info.classes, hierarchy)
             self._truth(info.classes)
         elif not path.exists():
             raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo or demo-cam")

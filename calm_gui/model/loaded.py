@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, overload
 
@@ -17,7 +18,7 @@ from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.presenter import Presenter
-from calm_gui.errors import CheckpointError, DeviceMemoryError
+from calm_gui.errors import CheckpointError, DeviceMemoryError, HierarchyError
 from calm_gui.model.answers import Answers, recall_answers, remember_answers
 from calm_gui.model.backbones import family_of
 from calm_gui.model.calm import HeadNetwork
@@ -115,6 +116,31 @@ class LoadedModel:
             for tensor in (*network.parameters(), *network.buffers())
         }
         return sum(found.values())
+
+    def give_hierarchy(self, hierarchy: Hierarchy | None, supersets: Sequence[str] = (), said: str = "") -> None:
+        """Speak of other groups of the same classes from now on.
+
+        Parameters
+        ----------
+        hierarchy : Hierarchy or None
+        supersets : sequence of str
+            Keys of its nodes that are listed as supersets.
+        said : str
+            What exports and batches know it by, such as the SHA-256 of its file; they then insist on the same.
+
+        Raises
+        ------
+        HierarchyError
+            If it is one of other classes.
+        """
+        if hierarchy is not None and hierarchy.n_classes != len(self.classes):
+            raise HierarchyError(
+                f"the hierarchy is one of {hierarchy.n_classes} classes, and {self.name} has {len(self.classes)}"
+            )
+        self.info = replace(self.info, hierarchy=hierarchy, supersets=tuple(supersets))
+        self.hierarchy, self.supersets = hierarchy, self.info.superset_table
+        if said:
+            self.answers["hierarchy"] = said
 
     def __repr__(self) -> str:
         kind = {"cam": "CAM"}.get(self.info.method, self.info.method)

@@ -393,9 +393,7 @@ class Compute:
 
     def _keep_model(self, key: str, model: "LoadedModel") -> None:
         if own := self._own_hierarchies.get(key):
-            hierarchy, supersets = own
-            model.info = replace(model.info, hierarchy=hierarchy, supersets=supersets)
-            model.hierarchy, model.supersets = hierarchy, model.info.superset_table
+            model.give_hierarchy(*own)
         changed = self.models.keep(key, model)
         self.infos[key] = model.info
         self._fresh = None

@@ -34,11 +34,11 @@ WAIT = 240_000
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
-    network = build_classifier("timm:regnety_002", 4)
+    network = build_classifier("timm:test_resnet", 4)
     with torch.no_grad():
-        network.head.fc.weight.normal_(0, 0.3)
+        network.fc.weight.normal_(0, 0.3)
     path = tmp_path_factory.mktemp("classifier") / "own net.pth"
-    torch.save({"arch": "regnety_002", "state_dict": network.state_dict()}, path)
+    torch.save({"arch": "test_resnet", "state_dict": network.state_dict()}, path)
     return path
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from calm_gui.api import resolve_checkpoint
-from calm_gui.cli.answer_options import answers_of
+from calm_gui.cli.answer_options import answers_of, give_hierarchy
 from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.files import read_bounded
 from calm_gui.model.loaded import LoadedModel, load_remembering
@@ -77,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if json_lines:
         json_lines.write({"stage": "loading", "done": 0, "of": 0})
     model = _classifier(options)
+    give_hierarchy(options, model)
     bars = _Bars(options.progress == "none")
     checkpoint, measures = adapt(model, paths, options.out, settings, json_lines or bars)
     bars.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm_gui.cli.answer_options import add_answer_options, answers_of
+from calm_gui.cli.answer_options import add_answer_options, answers_of, give_hierarchy
 from calm_gui.cli.command import command
 from calm_gui.errors import CalmError
 from calm_gui.torchrun import rank_number
@@ -229,6 +229,7 @@ def _export(options: argparse.Namespace) -> int:
         raise CalmError(f"{options.out} doesn't end in .safetensors, which is the only format that is written")
     check_free(options.out, overwrite=options.overwrite, inputs=[options.checkpoint])
     model = load_remembering(options.checkpoint, "cpu", answers=answers_of(options))
+    give_hierarchy(options, model)
     save_checkpoint(
         options.out, model.network, model.info, torch.float16, overwrite=options.overwrite, inputs=[options.checkpoint]
     )
