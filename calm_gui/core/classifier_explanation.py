@@ -62,7 +62,7 @@ class ClassifierExplanation(AnyExplanation):
         head = "" if reading is not CAM else ": its head is more than pooling and one linear layer"
         return (
             f"this classifier has no {what}{head}, so {reading.title} is undefined; ask a method such as grad_cam, "
-            "or make it a CALM with calm-train adapt"
+            "or make it a CALM: File > Make it a CALM, or calm-train adapt"
         )
 
     def _probability_in(self, classes: ClassSet, region: Region) -> float:

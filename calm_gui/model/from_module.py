@@ -117,7 +117,7 @@ def from_module(
     -------
     LoadedModel
         Known by the hash of the network's weights. It can't be saved as a checkpoint, since no file says how to build
-        the network; `calm-train adapt` or `LoadedModel.explain` need none.
+        the network.
 
     Raises
     ------

@@ -55,6 +55,21 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
     assert (tmp_path / "dogs.npz").exists()
 
 
+def test_ten_lines_of_the_readme_explain_an_own_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dog.jpg").write_bytes((ROOT / "resources/calm_resources/samples/afghan_hound.jpg").read_bytes())
+    (source,) = (block for block in blocks("python") if "from_module" in block)
+    assert len(source.strip().splitlines()) <= 11
+    names: dict = {}
+    run(source, names)
+    network, ex = names["network"], names["ex"]
+    inputs, _ = names["model"].prepare(calm_gui.model.picture.as_picture("dog.jpg"))
+    logits = network(inputs)[0].detach()
+    assert ex.class_probabilities == pytest.approx(logits.softmax(0).tolist(), abs=1e-5)
+    assert float(names["cam"].values.mean()) == pytest.approx(float(logits[1]), abs=1e-4)
+    assert names["grad"].values.max() == 1 and (tmp_path / "own.png").stat().st_size > 1000
+
+
 @pytest.mark.slow
 def test_the_readmes_commands_run(tmp_path):
     folder = tmp_path / "photos"
