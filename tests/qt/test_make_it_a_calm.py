@@ -114,9 +114,9 @@ def test_cancelled_it_goes_on_when_it_is_started_again(window: MainWindow, qtbot
     window.hub.progressed.connect(lambda p: seen.append((p.words, p.done, p.total)) if p else None)
     adaptation.start(wish(window, out))
     qtbot.waitUntil(lambda: any("training" in words and done >= 50 for words, done, _ in seen), timeout=WAIT)
-    window.status._cancel.click()  # the button beside the bar
+    window.status.cancel.click()  # the button beside the bar
     qtbot.waitUntil(lambda: not adaptation.running, timeout=WAIT)
-    assert not window.status._cancel.isVisible() and "goes on" in window.status._message
+    assert not window.status.cancel.isVisible() and "goes on" in window.status._message
     assert sorted(p.name for p in out.iterdir()) == [
         "adapt.json",
         "features.npy",

@@ -60,13 +60,16 @@ def test_ten_lines_of_the_readme_explain_an_own_network(tmp_path, monkeypatch):
     (tmp_path / "dog.jpg").write_bytes((ROOT / "resources/calm_resources/samples/afghan_hound.jpg").read_bytes())
     (source,) = (block for block in blocks("python") if "from_module" in block)
     assert len(source.strip().splitlines()) <= 11
+    torch.manual_seed(0)
     names: dict = {}
     run(source, names)
     network, ex = names["network"], names["ex"]
     inputs, _ = names["model"].prepare(calm_gui.model.picture.as_picture("dog.jpg"))
     logits = network(inputs)[0].detach()
-    assert ex.class_probabilities == pytest.approx(logits.softmax(0).tolist(), abs=1e-5)
-    assert float(names["cam"].values.mean()) == pytest.approx(float(logits[1]), abs=1e-4)
+    assert ex.class_probabilities == pytest.approx(logits.softmax(0).tolist(), abs=1e-4)
+    assert float(names["cam"].values.mean()) == pytest.approx(
+        float(logits[1]), abs=1e-4 * float(logits.max() - logits.min())
+    )
     assert names["grad"].values.max() == 1 and (tmp_path / "own.png").stat().st_size > 1000
 
 
