@@ -146,6 +146,7 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
     background: {field}; border: 1px solid {border}; border-radius: 5px; padding: 3px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};
 }}
+QLineEdit {{ placeholder-text-color: {muted}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {accent}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}
 QComboBox::down-arrow {{ image: url({icons}/chevron.png); width: 12px; height: 12px; }}

@@ -123,6 +123,7 @@ class ResultsPanel(DockPanel):
         self.filter.textChanged.connect(lambda _: self.apply_filter())
         self.runs = QComboBox()
         self.runs.setAccessibleName("Run")
+        self.runs.hide()  # until there is more than one
         self.runs.activated.connect(lambda _: self._show_run())
         self.as_pictures = QPushButton("Show as pictures")
         self.as_pictures.setToolTip("Show only these rows' pictures in the film strip; the others stay open")
