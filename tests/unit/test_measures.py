@@ -27,9 +27,8 @@ from calm_training.evaluate import main
 from calm_training.evaluate.accuracy import accuracy
 from calm_training.evaluate.axioms import axiom_numbers
 from calm_training.evaluate.cases import inside_boxes, with_random_layers
-from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 from calm_training.evaluate.measures import measure_maps
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.metrics import deletion, top_k_intersection
 from calm_training.metrics.calibrated_mass import SHARES
@@ -363,7 +362,7 @@ def test_what_a_measure_or_an_evaluation_lacks_is_said_when_it_is_registered():
 def test_quantus_is_imported_only_for_its_own_measures():
     code = (
         "import sys\n"
-        "import calm_training.evaluate.evaluations, calm_training.metrics.measures\n"
+        "import calm_training.evaluate, calm_training.metrics.measures\n"
         "print([m for m in ('quantus', 'cv2', 'torchcam', 'PySide6') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

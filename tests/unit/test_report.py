@@ -14,14 +14,13 @@ from calm_gui.errors import DataError
 from calm_gui.model.loaded import load_model
 from calm_training.evaluate import main, report
 from calm_training.evaluate.documented_results import parts, with_tables
-from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 from calm_training.evaluate.examples import chosen_examples
 from calm_training.evaluate.intervals import Estimate
 from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.report import Part, run_part
 from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores

@@ -13,9 +13,9 @@ from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate import main
 from calm_training.evaluate import sweep as module
-from calm_training.evaluate.evaluation import EVALUATIONS
+from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 from calm_training.evaluate.maps import map_names, maps_of
-from calm_training.evaluate.plan import Plan, read_set
+from calm_training.evaluate.plan import journal_of, read_set
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
 
@@ -77,20 +77,20 @@ def test_a_finished_picture_is_not_computed_again(folder, tmp_path, monkeypatch)
     evaluation = Plan("wsol", folder)
     pictures = read_set(evaluation)
     model = load_model(folder / "calm-em.safetensors", "cpu")
-    journal = evaluation.journal(tmp_path / "j", pictures, resume=False)
+    journal = journal_of(evaluation, tmp_path / "j", pictures, resume=False)
     first = box_accuracy(model, pictures.pictures, options=SweepOptions(journal=journal))
     # A line that was cut off by a crash doesn't count.
     with (tmp_path / "j").open("a") as file:
         file.write('{"checkpoint": "')
     monkeypatch.setattr(model, "raw", None)
-    again = evaluation.journal(tmp_path / "j", pictures, resume=True)
+    again = journal_of(evaluation, tmp_path / "j", pictures, resume=True)
     assert box_accuracy(model, pictures.pictures, options=SweepOptions(journal=again)) == first
 
 
 def test_other_settings_and_other_files_are_not_gone_on_with(folder, tmp_path, capsys):
     out = tmp_path / "a.json"
     evaluation = Plan("wsol", folder)
-    evaluation.journal(tmp_path / "a.json.journal", read_set(evaluation), resume=False)
+    journal_of(evaluation, tmp_path / "a.json.journal", read_set(evaluation), resume=False)
     assert main(command(folder, out, "wsol", "--contours", "largest", "--resume")) == 1
     assert "other settings" in capsys.readouterr().err
     (tmp_path / "a.json.journal").write_text("nothing\n")

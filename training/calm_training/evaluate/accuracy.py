@@ -8,10 +8,9 @@ import numpy as np
 
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Plan, Result, Results, checked_labels
 from calm_training.evaluate.intervals import distance_estimate, mean_estimate
 from calm_training.evaluate.paper import ACCURACY, paper_number
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent, percent_of
 from calm_training.metrics.calibration import Calibration, deviations

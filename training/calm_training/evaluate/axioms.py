@@ -16,10 +16,9 @@ from calm_gui.core.readings import ATTRIBUTION, CAM, Asked
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Plan, Result, Results, checked_labels
 from calm_training.evaluate.intervals import Estimate, mean_estimate, median_estimate
 from calm_training.evaluate.maps import evidence_kind
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, evidence_of, sweep
 from calm_training.evaluate.table import Table, percent

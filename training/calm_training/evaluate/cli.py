@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     from calm_training.datasets.evaluation_set import AUTO
     from calm_training.datasets.layouts import LAYOUTS
-    from calm_training.evaluate.evaluations import EVALUATIONS
+    from calm_training.evaluate.evaluation import EVALUATIONS
 
     parser = argparse.ArgumentParser(prog="calm-evaluate", description="Measure CALM and CAM checkpoints.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -136,7 +136,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from calm_gui.model.files import check_free, write_text
     from calm_training.evaluate.comparison import check_pairs, compared, comparison_table
-    from calm_training.evaluate.plan import content_of, read_set
+    from calm_training.evaluate.plan import content_of, journal_of, read_set
     from calm_training.evaluate.plot import draw
     from calm_training.evaluate.scores_csv import pictures_csv
     from calm_training.evaluate.table import markdown
@@ -150,7 +150,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     journal = None
     if options.out:
         place = _journal_path(options.out)
-        journal = plan.journal(place, found, resume=options.resume, overwrite=options.overwrite)
+        journal = journal_of(plan, place, found, resume=options.resume, overwrite=options.overwrite)
     results, failures = _measured(plan, found, options, journal)
     content = content_of(plan, results)
     tables = plan.evaluation.tables(results)
@@ -175,8 +175,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> Any:
-    from calm_training.evaluate.evaluations import EVALUATIONS
-    from calm_training.evaluate.plan import Plan
+    from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 
     settings = {}
     for option in EVALUATIONS[options.command].options:

@@ -11,11 +11,10 @@ from calm_gui.errors import DataError
 from calm_gui.methods import Method
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.cub_cues import CubCues, CuePair
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, first_of
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Plan, Result, Results, first_of
 from calm_training.evaluate.intervals import Estimate, mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, map_names, map_of, maps_of, method_maps, native_maps
 from calm_training.evaluate.paper import CUES
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent_of

@@ -19,7 +19,8 @@ from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
 from calm_gui.methods import METHODS
 from calm_gui.model.files import write_text
-from calm_training.evaluate.plan import Plan, versions
+from calm_training.evaluate.evaluation import Plan
+from calm_training.evaluate.plan import versions
 from calm_training.evaluate.report import Part, run_part
 from calm_training.evaluate.table import markdown
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from calm_gui.core.registry import Registry
 from calm_gui.errors import DataError
+from calm_training.datasets.evaluation_set import AUTO
 from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.maps import map_of
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
-    from calm_training.evaluate.plan import Plan
     from calm_training.evaluate.sweep import SweepOptions
     from calm_training.evaluate.table import Table
 
-__all__ = ["EVALUATIONS", "Evaluation", "Option", "Reads", "Result", "Results", "first_of"]
+__all__ = ["EVALUATIONS", "Evaluation", "Option", "Plan", "Reads", "Result", "Results", "first_of"]
 
 Reads = Literal["labels", "boxes", "masks", "regions", "cues"]
 """What pictures must carry: a class; boxes too; a mask; boxes or a mask where there are any; CUB's attributes."""
@@ -179,6 +181,58 @@ def _lacking(evaluation: Evaluation) -> str:
 
 EVALUATIONS: Registry[Evaluation] = Registry("evaluation", DataError, _lacking, group="calm_training.evaluations")
 """All evaluations, in the order of the help."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, on what.
+
+    Attributes
+    ----------
+    command : str
+        Key of an evaluation.
+    data : Path
+        Folder of a data set in one of the layouts that training takes; a CUB root for cues.
+    split : str
+    layout : str
+        Of the data set; "auto" goes by the files.
+    select, report : int or None
+        Only the pictures with the lowest SHA-256 of the file name, or all but those.
+    maps : tuple of str
+        Readings and methods; none means the readings that the paper reports.
+    settings : mapping
+        Values of the evaluation's options; those left out have their defaults.
+
+    Raises
+    ------
+    DataError
+        If there is no such evaluation, map or setting, or it can't have the value.
+    """
+
+    command: str
+    data: Path
+    split: str = "test"
+    layout: str = AUTO
+    select: int | None = None
+    report: int | None = None
+    maps: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.maps:
+            map_of(name)
+        options = {option.name: option for option in self.evaluation.options}
+        for name, value in self.settings.items():
+            if name not in options:
+                raise DataError(f"{self.command} has no setting {name!r}; it has {', '.join(options) or 'none'}")
+            options[name].check(value)
+        defaults = {name: option.default for name, option in options.items()}
+        object.__setattr__(self, "settings", {**defaults, **self.settings})
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation itself."""
+        return EVALUATIONS[self.command]
 
 
 def checked_labels(model: LoadedModel, pictures: Sequence[Any]) -> None:

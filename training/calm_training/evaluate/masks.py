@@ -7,11 +7,10 @@ from typing import Any
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.masks import MaskedPicture
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Plan, Result, Results, checked_labels
 from calm_training.evaluate.intervals import resampled_estimate
 from calm_training.evaluate.maps import SCALED, check_squash, maps_of, method_maps, scaled_maps
 from calm_training.evaluate.paper import WSOL, paper_number
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent_of

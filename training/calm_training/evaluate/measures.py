@@ -11,10 +11,9 @@ from calm_gui.errors import DataError
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.cases import Cases
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Plan, Result, Results, checked_labels
 from calm_training.evaluate.intervals import Estimate, distance_estimate, drawn, estimate, mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, maps_of, method_maps
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, shown
 from calm_training.metrics.measure import Measure, Need

@@ -5,94 +5,40 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.errors import DataError
 from calm_training.datasets.cub_cues import CubCues
-from calm_training.datasets.evaluation_set import AUTO, EvaluationSet, read_evaluation_set, with_labels_of
+from calm_training.datasets.evaluation_set import EvaluationSet, read_evaluation_set, with_labels_of
 from calm_training.datasets.split import split_by_hash
-from calm_training.evaluate.evaluation import Evaluation, Result, Results, first_of
+from calm_training.evaluate.evaluation import Plan, Result, Results, first_of
 from calm_training.evaluate.journal import Journal
-from calm_training.evaluate.maps import map_of
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
     from calm_training.evaluate.sweep import SweepOptions
 
-__all__ = ["Plan", "content_of", "conventions", "digest_of", "measure", "read_set", "versions"]
+__all__ = ["content_of", "conventions", "digest_of", "journal_of", "measure", "read_set", "versions"]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is measured, on what.
-
-    Attributes
-    ----------
-    command : str
-        Key of an evaluation.
-    data : Path
-        Folder of a data set in one of the layouts that training takes; a CUB root for cues.
-    split : str
-    layout : str
-        Of the data set; "auto" goes by the files.
-    select, report : int or None
-        Only the pictures with the lowest SHA-256 of the file name, or all but those.
-    maps : tuple of str
-        Readings and methods; none means the readings that the paper reports.
-    settings : mapping
-        Values of the evaluation's options; those left out have their defaults.
-
-    Raises
-    ------
-    DataError
-        If there is no such evaluation, map or setting, or it can't have the value.
-    """
-
-    command: str
-    data: Path
-    split: str = "test"
-    layout: str = AUTO
-    select: int | None = None
-    report: int | None = None
-    maps: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in self.maps:
-            map_of(name)
-        options = {option.name: option for option in self.evaluation.options}
-        for name, value in self.settings.items():
-            if name not in options:
-                raise DataError(f"{self.command} has no setting {name!r}; it has {', '.join(options) or 'none'}")
-            options[name].check(value)
-        defaults = {name: option.default for name, option in options.items()}
-        object.__setattr__(self, "settings", {**defaults, **self.settings})
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The evaluation itself."""
-        from calm_training.evaluate.evaluations import EVALUATIONS  # its files are about plans themselves
-
-        return EVALUATIONS[self.command]
-
-    def journal(self, path: Path, found: EvaluationSet, *, resume: bool, overwrite: bool = False) -> Journal:
-        """The journal of this evaluation of a set."""
-        settings = {
-            "command": self.command,
-            "data": str(self.data.resolve()),
-            "split": self.split,
-            "layout": self.layout,
-            "select": self.select,
-            "report": self.report,
-            "maps": list(self.maps),
-            **self.settings,
-            "pictures": digest_of(found),
-            "versions": versions(),
-        }
-        return Journal(path, settings, resume=resume, overwrite=overwrite)
+def journal_of(plan: Plan, path: Path, found: EvaluationSet, *, resume: bool, overwrite: bool = False) -> Journal:
+    """The journal of an evaluation of a set."""
+    settings = {
+        "command": plan.command,
+        "data": str(plan.data.resolve()),
+        "split": plan.split,
+        "layout": plan.layout,
+        "select": plan.select,
+        "report": plan.report,
+        "maps": list(plan.maps),
+        **plan.settings,
+        "pictures": digest_of(found),
+        "versions": versions(),
+    }
+    return Journal(path, settings, resume=resume, overwrite=overwrite)
 
 
 def digest_of(found: EvaluationSet) -> str:

@@ -13,10 +13,18 @@ from calm_gui.model.input import input_values, normalised
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
 from calm_training.datasets.evaluation_set import Labelled
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels, first_of
+from calm_training.evaluate.evaluation import (
+    EVALUATIONS,
+    Evaluation,
+    Option,
+    Plan,
+    Result,
+    Results,
+    checked_labels,
+    first_of,
+)
 from calm_training.evaluate.intervals import Estimate, estimate, times_drawn
 from calm_training.evaluate.maps import SCALED, maps_of, method_maps, scaled_maps
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, sweep
 from calm_training.evaluate.table import Table, percent
 from calm_training.metrics.counts import unpacked

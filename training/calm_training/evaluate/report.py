@@ -15,12 +15,12 @@ from calm_gui.model.files import atomic_path, check_free, write_text
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.evaluation_set import AUTO, annotations_of, with_labels_of
 from calm_training.evaluate.comparison import compared, comparison_table
-from calm_training.evaluate.evaluations import EVALUATIONS
+from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 from calm_training.evaluate.examples import figures_of
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
-from calm_training.evaluate.plan import Plan, content_of, digest_of, measure, read_set, versions
+from calm_training.evaluate.plan import content_of, digest_of, journal_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
 from calm_training.evaluate.scores_csv import pictures_csv
 from calm_training.evaluate.sweep import SweepOptions
@@ -158,7 +158,9 @@ def run_part(
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
         if content.get("settings") == settings:
             return _section(part, content)
-    journal = part.plan.journal(target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite)
+    journal = journal_of(
+        part.plan, target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite
+    )
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
     shown = part.plan.evaluation.tables(results)

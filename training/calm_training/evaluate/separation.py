@@ -16,10 +16,9 @@ from calm_gui.model.calm import check_raw_outputs
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import Picture, load_picture, picture_from_array
 from calm_training.datasets.evaluation_set import Labelled
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Result, Results, checked_labels
+from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Plan, Result, Results, checked_labels
 from calm_training.evaluate.intervals import mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, maps_of, method_map, native_maps
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions
 from calm_training.evaluate.table import Table, percent_of

@@ -10,11 +10,19 @@ from numpy.typing import NDArray
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.evaluate.cases import boxes_at
-from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Result, Results, checked_labels, first_of
+from calm_training.evaluate.evaluation import (
+    EVALUATIONS,
+    Evaluation,
+    Option,
+    Plan,
+    Result,
+    Results,
+    checked_labels,
+    first_of,
+)
 from calm_training.evaluate.intervals import best_estimate, mean_estimate, times_drawn
 from calm_training.evaluate.maps import SCALED, check_squash, maps_of, method_maps, scaled_maps
 from calm_training.evaluate.paper import WSOL, paper_number
-from calm_training.evaluate.plan import Plan
 from calm_training.evaluate.plot import bars
 from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, Swept, sweep
 from calm_training.evaluate.table import Table, percent_of
