@@ -34,3 +34,13 @@ def test_decisions_that_are_cited_exist() -> None:
 def test_no_source_cites_a_document_that_is_not_here() -> None:
     name = "DESIGN" + ".md"
     assert not [path for path in texts() if name in path.read_text("utf-8")]
+
+
+def test_lines_of_documents_are_under_120_columns() -> None:
+    """All but rows of tables, pages that a command writes, and what can't be broken."""
+    for path in texts():
+        if path.suffix != ".md" or path.name == "results.md":
+            continue
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            table = line.lstrip().startswith("|")
+            assert len(line) <= 120 or table or " " not in line.strip(), f"{path.relative_to(ROOT)}:{number}"
