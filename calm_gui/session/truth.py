@@ -139,10 +139,9 @@ def _class_in_row(row: Mapping[str, str | None], classes: ClassTable, where: str
             return int(text)
         raise DataError(f"{where}: there is no class {text}; the checkpoint has {len(classes)}")
     if text := (row.get("class") or "").strip():
-        named = classes.named(text)
-        if len(named) == 1:
-            return named[0].index
-        raise DataError(f"{where}: {text!r} names {len(named)} classes of the checkpoint")
+        if info := class_named(text, classes):
+            return info.index
+        raise DataError(f"{where}: {text!r} names {len(classes.named(text))} classes of the checkpoint")
     if wnid:
         raise DataError(f"{where}: the checkpoint has no class with the wnid {wnid!r}")
     return None

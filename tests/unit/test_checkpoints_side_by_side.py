@@ -221,3 +221,18 @@ def test_a_single_checkpoint_is_not_named_in_every_pane(keys: dict[str, str], lo
     workspace.open_pictures([picture])
     assert {content.source for content in workspace.scene.panes} == {""}
     assert len(workspace.scene.classes) == len(synthetic.CLASSES)
+
+
+def test_a_class_with_a_wnid_is_carried_by_its_name_to_a_checkpoint_without_wnids(
+    side_by_side: Callable[[str, str], Workspace], keys: dict[str, str], tmp_path: Path
+) -> None:
+    workspace = side_by_side("own", "order a")
+    path = write_tiny_checkpoint(tmp_path / "best.safetensors", names=("tabby", "beagle", "crane"))
+    workspace.set_target(Expression.of("n02088364"))  # the beagle
+    workspace.open_checkpoint(path)
+    assert set_name(workspace.scene.target, workspace.scene) == "beagle"
+    workspace.open_checkpoint(keys["own"])
+    assert workspace.scene.target == ClassSet([1])
+    workspace.set_target(Expression.of("n02012849"))  # one of two cranes, of which a name alone can't tell
+    workspace.open_checkpoint(path)
+    assert workspace.state.selection.target == Expression.of("@predicted")
