@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calm_gui.core.classifier_explanation import ClassifierExplanation
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.errors import CalmError
@@ -74,11 +73,15 @@ class ExplanationDisk:
             if raw is None:
                 return None
             f, a = raw
+            plain = info.method == "classifier"  # its logits don't tell the grid of the features
+            if plain and model is None:
+                return None
+            grid = model.grid if plain and model is not None else (f.shape[1], f.shape[2])
             side = info.input.size
-            geometry = Geometry.fit(picture.size, (side, side), (f.shape[1], f.shape[2]), info.input.resize)
+            geometry = Geometry.fit(picture.size, (side, side), grid, info.input.resize)
             path = Path(checkpoint)
             source = checkpoint_source(info, path.name, path, sha256, answers)
-            return explained(f, a, picture, geometry, info, source, PRESENTER)
+            return explained(f, a, picture, geometry, info, source, PRESENTER, plain=plain)
         except (CalmError, OSError) as error:
             _log.warning("what was kept of %s can't be used: %s", picture.name, error)
             return None
@@ -86,7 +89,7 @@ class ExplanationDisk:
     def keep(self, model: LoadedModel, device: str, explanation: AnyExplanation) -> None:
         """Keep the raw outputs of an explanation that a model has just given."""
         picture = explanation.source.get("picture", {}).get("sha256")
-        if self.files is None or not picture or not model.sha256 or isinstance(explanation, ClassifierExplanation):
+        if self.files is None or not picture or not model.sha256:
             return
         from calm_gui.session.explanation_files import explanation_key
 

@@ -21,6 +21,7 @@ from calm_gui.core.explanation import Explanation
 from calm_gui.core.readings import ATTRIBUTION, CAM
 from calm_gui.model.backbones import build_classifier
 from calm_gui.model.info import read_info
+from calm_gui.qt import adaptation as child_module
 from calm_gui.qt.app import build_window
 from calm_gui.qt.dialogs.adapt_dialog import AdaptDialog
 from calm_gui.qt.settings import Settings
@@ -58,6 +59,7 @@ def window(
 ) -> Iterator[MainWindow]:
     monkeypatch.setattr(adaptation_module.platformdirs, "user_data_dir", lambda *_, **__: str(tmp_path / "data"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(child_module, "_NICER", 0)  # other tests beside this one would starve it
     window = build_window(str(classifier), "cpu", Settings(None))
     qtbot.addWidget(window)
     window.resize(1200, 800)
@@ -167,8 +169,9 @@ def test_what_fails_in_the_child_is_told_in_its_sentence(window: MainWindow, qtb
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_child_that_is_killed_is_told_and_the_window_ends_its_child(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(child_module, "_NICER", 5)
     complained: list[str] = []
     window.hub.complained.connect(complained.append)
     adaptation = window.adaptation

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import load_checkpoint, sample_pictures
+from calm_gui.core.classifier_explanation import ClassifierExplanation
+from calm_gui.model.backbones import build_classifier
 from calm_gui.model.info import InputSpec, read_info
 from calm_gui.model.picture import load_picture
 from calm_gui.session.explanation_disk import ExplanationDisk
@@ -138,3 +141,21 @@ def test_a_second_start_shows_its_first_map_without_torch(tmp_path):
     command = [sys.executable, "-c", _SECOND_START, str(path), str(tmp_path / "cache"), str(picture)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parent)
     assert (ran.returncode, ran.stdout.split(), ran.stderr) == (0, ["True", "False"], "")
+
+
+def test_a_classifier_without_cam_is_kept_too(tmp_path):
+    torch.manual_seed(0)
+    torch.save(
+        {"arch": "test_vit", "state_dict": build_classifier("timm:test_vit", 4).state_dict()}, tmp_path / "x.pth"
+    )
+    model = load_checkpoint(tmp_path / "x.pth", "cpu")
+    picture = load_picture(sample_pictures()[0])
+    computed = model.explain(picture)
+    disk = ExplanationDisk(ExplanationFiles(tmp_path / "kept"))
+    disk.keep(model, "cpu", computed)
+    assert disk.find(str(tmp_path / "x.pth"), model.info, "cpu", picture, None) is None  # the grid isn't known
+    found = disk.find(str(tmp_path / "x.pth"), model.info, "cpu", picture, model)
+    assert type(found) is type(computed) is ClassifierExplanation
+    np.testing.assert_array_equal(found.f, computed.f)
+    assert found.geometry == computed.geometry and found.geometry.grid == model.grid != (1, 1)
+    assert found.source == computed.source and found.top(4) == computed.top(4)

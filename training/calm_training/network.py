@@ -12,7 +12,7 @@ from calm_gui.model.backbones import Backbone, build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.formats.file_content import find_weights, read_foreign
-from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.info import CheckpointInfo, is_ours
 from calm_gui.model.known_classes import KnownClasses
 from calm_training.config import Config, ModelConfig
 from calm_training.feature_cache import split_backbone
@@ -128,7 +128,7 @@ def _backbone(model: ModelConfig, variant: str) -> tuple[Backbone, Container[str
 
 def _from_file(path: Path) -> Mapping[str, Tensor]:
     """Tensors of a checkpoint of ours (its backbone) or of a plain state dictionary."""
-    if path.suffix == ".safetensors":
+    if is_ours(path):
         _, tensors = read_checkpoint(path)
         return {k.removeprefix("backbone."): v for k, v in tensors.items() if k.startswith("backbone.")}
     return find_weights(read_foreign(path), path.name)[0]
@@ -156,6 +156,8 @@ def _published(name: str) -> Mapping[str, Tensor]:
 def _load_backbone(backbone: Backbone, tensors: Mapping[str, Tensor], name: str) -> Container[str]:
     """Load what fits by name and shape, and give its names; our variant's own layers keep their random start."""
     state = backbone.state_dict()
+    if not any(key in state for key in tensors):  # a network of timm's or torchvision's as it is, ours holds it whole
+        tensors = {f"trunk.{key}": tensor for key, tensor in tensors.items()}
     fitting = {k: v for k, v in tensors.items() if k in state and v.shape == state[k].shape}
     if len(fitting) < 0.8 * len(state):
         raise CheckpointError(
