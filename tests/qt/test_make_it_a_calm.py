@@ -183,7 +183,8 @@ def test_a_child_that_is_killed_is_told_and_the_window_ends_its_child(
     adaptation.start(wish(window, tmp_path / "run"))
     qtbot.waitUntil(lambda: adaptation._process.processId() > 0, timeout=WAIT)
     child = adaptation._process.processId()
-    assert os.getpriority(os.PRIO_PROCESS, child) > os.getpriority(os.PRIO_PROCESS, 0)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    qtbot.waitUntil(lambda: os.getpriority(os.PRIO_PROCESS, child) > own, timeout=WAIT)
     window.close()
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -47,3 +47,9 @@ def test_those_of_another_network_are_refused_in_words(tmp_path: Path) -> None:
 def test_a_backbone_that_gives_no_map_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="timm has no network called 'no_such'"):
         make_network(ModelConfig(backbone="timm:no_such", weights="none"), CalmEm(), 3)
+
+
+@pytest.mark.parametrize(("name", "own"), [("timm:vgg16", 32), ("timm:test_vit", 16)])
+def test_a_stride_that_a_network_cannot_have_is_refused_with_its_own(name: str, own: int) -> None:
+    with pytest.raises(CheckpointError, match=f"can't have an output stride of 8; its own is {own}"):
+        make_network(ModelConfig(backbone=name, output_stride=8, weights="none"), CalmEm(), 3)

@@ -72,7 +72,12 @@ def _create(name: str, output_stride: int, classes: int) -> nn.Module:
         with torch.device("meta"):
             native = _native_stride(_made(name, options))
         if output_stride != native:
-            options["output_stride"] = output_stride
+            try:
+                return _made(name, {**options, "output_stride": output_stride})
+            except CheckpointError as error:
+                raise CheckpointError(
+                    f"{name} can't have an output stride of {output_stride}; its own is {native}"
+                ) from error
     return _made(name, options)
 
 
@@ -97,7 +102,7 @@ def _made(name: str, options: dict[str, int]) -> nn.Module:
             return made
     stride = options.get("output_stride")
     what = f"with an output stride of {stride}" if stride else "here"
-    raise CheckpointError(f"timm's {short} can't be built {what}: {failure}") from failure
+    raise CheckpointError(f"timm's {short} can't be built {what}: {failure or type(failure).__name__}") from failure
 
 
 def _native_stride(network: Any) -> int:
