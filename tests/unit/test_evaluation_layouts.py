@@ -165,3 +165,21 @@ def test_what_a_layout_lacks_is_said(tmp_path, tiny, capsys):
     assert "needs boxes or masks" in capsys.readouterr().err
     assert main(["measures", *arguments]) == 0  # those that need neither
     assert "Entropy" in capsys.readouterr().out
+
+
+def test_a_picture_that_is_listed_twice_is_refused(tmp_path, tiny, capsys):
+    csv_with_names(tmp_path)
+    table = tmp_path / "index.csv"
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([*lines, lines[1]]) + "\n")
+    assert main(["accuracy", "--checkpoint", tiny, "--data", str(tmp_path), "--quiet"]) == 1
+    assert f" lists {lines[1].split(',')[0]} twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--select", "--batch"])
+@pytest.mark.parametrize("number", ["0", "-3", "2.5", "many"])
+def test_numbers_that_make_no_sense_are_refused(tmp_path, tiny, capsys, option, number):
+    with pytest.raises(SystemExit) as stopped:
+        main(["accuracy", "--checkpoint", tiny, "--data", str(tmp_path), f"{option}={number}"])
+    assert stopped.value.code == 2
+    assert f"'{number}' is no whole number of at least 1" in capsys.readouterr().err

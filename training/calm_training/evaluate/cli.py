@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,8 @@ def build_parser() -> argparse.ArgumentParser:
     every.add_argument("--layout", default=AUTO, choices=(AUTO, *LAYOUTS), help="of the data (default: by its files)")
     every.add_argument("--split", default="test", help="split of the data (default: test)")
     every.add_argument("--device", default="auto")
-    every.add_argument("--batch", type=int, default=32, help="pictures in a forward pass on a GPU")
-    every.add_argument("--workers", type=int, default=1, help="threads that decode and score (default: 1)")
+    every.add_argument("--batch", type=_at_least(1), default=32, help="pictures in a forward pass on a GPU")
+    every.add_argument("--workers", type=_at_least(0), default=1, help="threads that decode and score (default: 1)")
     every.add_argument("--quiet", action="store_true", help="no progress bar")
     common = argparse.ArgumentParser(add_help=False, parents=[every])
     common.add_argument(
@@ -84,9 +84,9 @@ def build_parser() -> argparse.ArgumentParser:
     half = argparse.ArgumentParser(add_help=False)
     part = half.add_mutually_exclusive_group()
     part.add_argument(
-        "--select", type=int, metavar="N", help="only the N pictures with the lowest SHA-256 of the file name"
+        "--select", type=_at_least(1), metavar="N", help="only the N pictures with the lowest SHA-256 of the file name"
     )
-    part.add_argument("--report", type=int, metavar="N", help="all pictures but those")
+    part.add_argument("--report", type=_at_least(0), metavar="N", help="all pictures but those")
     for evaluation in EVALUATIONS.values():
         parents = [common] if evaluation.reads == "cues" else [common, half]
         _add_options(commands.add_parser(evaluation.key, parents=parents, help=evaluation.summary), evaluation)
@@ -95,9 +95,22 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, required=True, help="folder for report.md, results and figures")
     report.add_argument("--resume", action="store_true", help="continue the interrupted report in --out")
     report.add_argument("--overwrite", action="store_true", help="replace the report in --out")
-    report.add_argument("--most", type=int, metavar="N", help="at most N pictures of a set (lowest hashes)")
-    report.add_argument("--slow", type=int, default=20, metavar="N", help="pictures for slow parts (default: 20)")
+    report.add_argument("--most", type=_at_least(1), metavar="N", help="at most N pictures of a set (lowest hashes)")
+    report.add_argument(
+        "--slow", type=_at_least(1), default=20, metavar="N", help="pictures for slow parts (default: 20)"
+    )
     return parser
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """What reads a whole number of at least so much."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+        return int(text)
+
+    return read
 
 
 def _add_options(parser: argparse.ArgumentParser, evaluation: Evaluation) -> None:

@@ -67,8 +67,15 @@ def read_set(plan: Plan) -> EvaluationSet:
         With file, line and reason.
     """
     found = read_evaluation_set(plan.evaluation.reads, plan.data, plan.split, plan.layout)
+    if isinstance(found.pictures, CubCues):
+        return found
+    seen: set[Path] = set()
+    for picture in found.pictures:
+        if picture.path in seen:
+            raise DataError(f"{plan.data.name} lists {picture.path.name} twice ({picture.path}); leave one of them out")
+        seen.add(picture.path)
     number = plan.select or plan.report
-    if not number or isinstance(found.pictures, CubCues):
+    if not number:
         return found
     chosen = split_by_hash(found.pictures, number)[0 if plan.select else 1]
     if not chosen:
