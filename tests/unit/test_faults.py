@@ -229,7 +229,7 @@ def test_a_decoder_that_fails_without_a_word_is_no_riddle(
         (lambda: load_picture(tmp_path / "x.png"), "x.png is damaged or incomplete"),
         (lambda: read_foreign(tmp_path / "x.pth"), "is incomplete or damaged; download or copy it again"),
         (lambda: read_foreign(tmp_path / "x.safetensors"), "is incomplete or damaged; download or copy it again"),
-        (run.load_state, "it is damaged or isn't this program's; go on from a copy of it, or start anew"),
+        (run.load_state, "it is damaged or isn't this program's; continue from a copy of it, or start again"),
     ]
     for read, words in reads:
         with pytest.raises(CalmError, match=words) as fault:

@@ -52,12 +52,12 @@ def build_parser() -> argparse.ArgumentParser:
     data = argparse.ArgumentParser(add_help=False)
     data.add_argument("--data", type=Path, required=True, help="folder that the recipe's data.root is below")
 
-    commands.add_parser("list", help="names of the recipes").set_defaults(command=_list)
+    commands.add_parser("list", help="list the parts of recipes").set_defaults(command=_list)
     show = commands.add_parser("show", parents=[recipe], help="all settings of a recipe, with the source of each")
     show.add_argument("--json", action="store_true", help="JSON instead of TOML, without the sources")
     show.set_defaults(command=_show)
     commands.add_parser(
-        "check", parents=[recipe, data], help="open every picture, list classes and bad files"
+        "check", parents=[recipe, data], help="open every picture; list the classes and bad files"
     ).set_defaults(command=_check)
 
     train = commands.add_parser("train", parents=[recipe, data], help="train a checkpoint")
@@ -102,7 +102,9 @@ def build_parser() -> argparse.ArgumentParser:
     adapting.set_defaults(command=_adapt)
 
     export = commands.add_parser(
-        "export", help="a smaller copy of a checkpoint in float16; of another program's file, one that says what it is"
+        "export",
+        help="write a smaller copy of a checkpoint in float16; of another program's file, a checkpoint that says "
+        "what it is",
     )
     export.add_argument("checkpoint", type=Path)
     export.add_argument("--out", type=Path, required=True, help="file to write, ending in .safetensors")

@@ -90,6 +90,6 @@ def _published_tensors() -> Mapping[str, Tensor]:
         )
     files = sorted((Path(spec.origin).parent / "models").glob("efficientnet-lite0-*.pth"))
     if len(files) != 1:
-        raise CheckpointError(f"{_PACKAGE} holds {len(files)} weight files instead of one; install it anew")
+        raise CheckpointError(f"{_PACKAGE} holds {len(files)} weight files instead of one; install it again")
     tensors: Mapping[str, Tensor] = torch.load(files[0], map_location="cpu", weights_only=True)
     return tensors

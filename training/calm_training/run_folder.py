@@ -96,8 +96,8 @@ class RunFolder:
             refused = isinstance(error, OSError) and error.filename  # before a byte was read
             reason = why_unreadable(error) if refused else "it is damaged or isn't this program's"
             raise CalmError(
-                f"the state of the run in {self.path} can't be read: {reason}; go on from a copy of it, or start anew "
-                "with --overwrite"
+                f"the state of the run in {self.path} can't be read: {reason}; continue from a copy of it, or start "
+                "again with --overwrite"
             ) from error
         if not isinstance(state, dict):
             raise CalmError(f"the state of the run in {self.path} isn't this program's; start again with --overwrite")
@@ -127,7 +127,7 @@ class RunFolder:
             before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(
-                f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start anew with "
+                f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start again with "
                 "--overwrite"
             ) from error
         now = json.loads(json.dumps(config.to_json()))

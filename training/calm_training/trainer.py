@@ -203,7 +203,7 @@ class Trainer:
             if bad_in_a_row >= self.config.run.nonfinite_steps:
                 raise CalmError(
                     f"the loss wasn't finite for {bad_in_a_row} steps in a row, last in epoch {self.epoch + 1}; "
-                    "lower the learning rate, or look at what state.pt of the last save holds"
+                    "lower the learning rate, or look at the state.pt that was saved last"
                 )
             if self.group.any(self.stop, self.device):
                 self.save()

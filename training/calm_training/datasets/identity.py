@@ -51,6 +51,6 @@ def refuse_others(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
             )
     if changes := compare_values(before, now):
         raise DataError(
-            f"the pictures have changed since the run was begun ({say_changes(changes)}); put them back, or start anew "
-            "with --overwrite"
+            f"the pictures have changed since the run was begun ({say_changes(changes)}); put them back, or start "
+            "again with --overwrite"
         )

@@ -238,7 +238,7 @@ def _files(out: Path) -> list[Path]:
     """What an evaluation writes: numbers, tables, scores of every picture, plots."""
     beside = [out.with_suffix(suffix) for suffix in (".md", ".csv", ".png", ".svg")]
     if out in beside:
-        raise DataError(f"{out} is to be the JSON file, beside which {out.suffix} has a place of its own; use .json")
+        raise DataError(f"{out} names the JSON file, and the {out.suffix} is written beside it; use .json")
     return [out, *beside]
 
 

@@ -166,7 +166,7 @@ class Removal(Evaluation):
     takes_maps = True
     slow = True
     options = (
-        Option("erasure", "blur", "what takes the erased pixels' place", ("blur", "zero", "mean")),
+        Option("erasure", "blur", "what replaces the erased pixels", ("blur", "zero", "mean")),
         Option("most", 90, "largest share of erased pixels in percent", range(10, 100, 10)),
     )
 
