@@ -5,6 +5,8 @@ Importing this module loads numba; the metrics import it where it is first neede
 A map comes as *ranks*: pixel p is on at step k (0 <= k < steps) where rank(p) > k. Going down the steps pixels are
 only ever switched on, so parts only grow and join. Each state of a part lives for a run of steps, and what is scored
 is a state's box, once, for the whole run.
+
+More than 400 lines: numba keeps compiled functions on disk, and notices a change of what they call in this file alone.
 """
 
 # mypy: disable-error-code="misc,no-untyped-call,no-untyped-def"
