@@ -82,6 +82,7 @@ def test_a_picture_dragged_from_a_browser_is_kept_or_told(
         assert window.hub.scene.explanation.picture.shape == (40, 60, 3)
         assert tuple(window.hub.scene.explanation.picture[0, 0]) == (0xC0, 0x60, 0x20)
         window.workspace.open_pictures([sample_pictures()[0]])
+        settle()  # type: ignore[operator]
     shown = window.workspace.state.pictures
     for address in ("https://example.org/cat.png", "data:image/png;base64,AAAA", "data:image/png;base64,%%%"):
         given = QMimeData()

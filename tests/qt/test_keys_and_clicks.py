@@ -86,6 +86,7 @@ def test_a_right_click_chooses_nothing(window: MainWindow, settle: Settle) -> No
     QTest.mouseClick(row, right, pos=row.area(0).center())
     films = window.panel("pictures").list
     QTest.mouseClick(films.viewport(), right, pos=films.visualItemRect(films.item(2)).center())
+    assert films.currentRow() == before.current
     tree = window.panel("classes").tree
     QTest.mouseClick(tree.viewport(), right, pos=QPoint(120, 30))
     canvas = window.panes.panes[1].canvas

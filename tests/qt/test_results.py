@@ -85,6 +85,7 @@ def test_arrows_and_double_click_show_the_picture_with_the_rows_target(
     assert window.workspace.state.picture == panel.filtered.row_at(2).picture
     assert window.workspace.state.pictures == before
     window.workspace.open_pictures(sample_pictures()[5:7])
+    settle()  # type: ignore[operator]
     panel.show_row(0)  # a picture that isn't open comes beside those that are
     assert len(window.workspace.state.pictures) == 3
     assert window.workspace.state.picture == panel.filtered.row_at(0).picture
