@@ -1,5 +1,6 @@
 """Who computes for somebody: what it must know and be told."""
 
+import logging
 from typing import Protocol
 
 from calm_gui.errors import CalmError
@@ -7,7 +8,9 @@ from calm_gui.model.answers import AnswersNeeded
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import State
 
-__all__ = ["Front", "error_sentence"]
+__all__ = ["Front", "error_sentence", "told_failure"]
+
+_log = logging.getLogger(__name__)
 
 
 class Front(Protocol):
@@ -43,4 +46,12 @@ def error_sentence(error: Exception) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "there isn't enough memory; close other programs or use a smaller picture"
-    return f"something unexpected failed ({type(error).__name__}: {error}); the log file has the details"
+    words = " ".join(str(error).split())[:300]  # a library's message may have many lines
+    return f"something unexpected failed ({type(error).__name__}: {words}); the log file has the details"
+
+
+def told_failure(error: Exception) -> str:
+    """`error_sentence`, with the details of what nobody foresaw in the log."""
+    if not isinstance(error, CalmError):
+        _log.error("unexpected failure", exc_info=error)
+    return error_sentence(error)

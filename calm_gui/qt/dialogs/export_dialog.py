@@ -25,12 +25,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from calm_gui.errors import CalmError
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save, may_write
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
+from calm_gui.session.front import told_failure
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
 
 if TYPE_CHECKING:
@@ -262,9 +262,9 @@ class ExportDialog(QDialog):
         """Draw the preview, or say why there is none."""
         try:
             figure = self.figure(_PREVIEW_DPI)
-        except CalmError as error:
+        except Exception as error:
             self.preview.clear()
-            self._say(str(error))
+            self._say(told_failure(error))
             return
         canvas: Any = figure.canvas
         canvas.draw()
@@ -299,8 +299,9 @@ class ExportDialog(QDialog):
             for target in (Path(path), *others):
                 save_figure(self.figure(), target)
                 written.append(target.name)
-        except CalmError as error:
-            self._say(f"{error} ({' and '.join(written)} written)" if written else str(error))
+        except Exception as error:
+            why = told_failure(error)
+            self._say(f"{why} ({' and '.join(written)} written)" if written else why)
             return False
         self._settings.set("export folder", str(Path(path).parent))
         self._settings.set("export figure", self._choices())

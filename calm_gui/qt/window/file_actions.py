@@ -13,6 +13,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.widgets.screen import fit_to_screen
 from calm_gui.qt.window.offered_files import CHECKPOINT_SUFFIXES, Offered, from_mime, offered
+from calm_gui.session.front import told_failure
 
 __all__ = ["FileActions"]
 
@@ -191,8 +192,8 @@ class FileActions:
         """Do something, or tell why it can't be done; whether it was done."""
         try:
             action()
-        except CalmError as error:
-            self._workspace.complain(str(error))
+        except Exception as error:
+            self._workspace.complain(told_failure(error))
             return False
         return True
 
