@@ -128,6 +128,9 @@ def from_module(
         raise CheckpointError(f"from_module takes a torch.nn.Module, not a {type(network).__name__}")
     chosen = choose_device(device)
     name = name or type(network).__name__
+    kinds = {p.dtype for p in network.parameters() if p.is_floating_point()} - {torch.float32}
+    if kinds:
+        raise CheckpointError(f"{name} computes in {kinds.pop()}; give it in float32: network.float()")
     network.eval().to(chosen)
     spec = _spec(input, network)
     with torch.inference_mode():
@@ -177,13 +180,17 @@ def _spec(given: InputSpec | Mapping[str, Any] | int | None, network: nn.Module)
 
 def _outputs(network: nn.Module, size: int, name: str) -> int:
     try:
-        return int(logits_of(network(noise(network, size, 1))).shape[1])
+        logits = logits_of(network(noise(network, size)))
     except CheckpointError:
         raise
     except Exception as error:  # networks of others refuse inputs with any type of error
         raise CheckpointError(
             f"{name} can't take pictures of {size} x {size} pixels ({error}); say what it takes: input=SIDE"
         ) from error
+    n = int(logits.shape[1])
+    if n > 1 and bool((logits >= 0).all()) and torch.allclose(logits.sum(1), torch.ones(len(logits)).to(logits)):
+        raise CheckpointError(f"{name} gives probabilities, not logits; leave out its last softmax")
+    return n
 
 
 def _classes(classes: Iterable[str] | ClassTable | None, n: int, name: str) -> tuple[KnownClasses, tuple[str, ...]]:

@@ -208,3 +208,30 @@ def test_parts_of_a_saved_classifier_open_again(tmp_path: Path) -> None:
         x = noise(model.network, 224, 1)
         assert again.grid == model.grid
         assert torch.allclose(model.raw(x)[0], again.raw(x)[0], atol=1e-5)
+
+
+class Probabilities(Own):
+    """Ends in a softmax."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x).softmax(1)
+
+
+def test_networks_that_would_show_other_numbers_are_refused_in_words() -> None:
+    with pytest.raises(CheckpointError, match="gives probabilities, not logits; leave out its last softmax"):
+        calm_gui.from_module(Probabilities(), input=64, device="cpu")
+    for kind in (torch.float16, torch.float64):
+        with pytest.raises(CheckpointError, match=r"computes in torch.float.*network.float\(\)"):
+            calm_gui.from_module(Own().to(kind), input=64, device="cpu")
+
+
+def test_the_side_of_a_network_of_tokens_is_part_of_its_name(tmp_path: Path) -> None:
+    import timm
+
+    network = timm.create_model("test_vit", num_classes=5, img_size=224).eval()
+    torch.save(network.state_dict(), tmp_path / "x.pth")
+    model = calm_gui.load_checkpoint(tmp_path / "x.pth", "cpu", architecture="test_vit@224")
+    assert model.grid == (14, 14) and model.info.input.size == 224
+    x = noise(network, 224, 1)
+    with torch.no_grad():
+        assert torch.allclose(model.raw(x)[0][:, :, 0, 0], network(x), atol=1e-5)

@@ -10,7 +10,7 @@ from tiny_checkpoint import backbone_for, write_tiny_checkpoint
 
 import calm_gui
 from calm_gui.core.classes import ClassSet
-from calm_gui.errors import ReadingError
+from calm_gui.errors import ClassLookupError, ReadingError
 from calm_gui.methods import METHODS, attribute
 from calm_gui.methods.method import BLUR
 from calm_gui.model.loaded import LoadedModel, load_model
@@ -122,3 +122,17 @@ def test_unknown_methods_and_empty_sets_are_refused(model: LoadedModel) -> None:
         attribute("magic", model, PICTURE, DOGS)
     with pytest.raises(ReadingError, match="at least one class"):
         attribute("gradient", model, PICTURE, ClassSet())
+
+
+def test_methods_take_whatever_names_a_class_set(tmp_path: Path) -> None:
+    model = load_model(write_tiny_checkpoint(tmp_path / "tiny.safetensors"), "cpu")
+    for what, classes in (
+        *((0, [0]), (np.int64(0), [0]), ("Afghan hound", [0]), ("n02088094", [0]), (model.classes[0], [0])),
+        *((model.hierarchy["dog"], [0, 1]), ([0, "beagle"], [0, 1]), ((5, 0.5), [5])),
+    ):
+        assert list(attribute("grad_cam", model, PICTURE, what).target) == classes
+    for wrong in (True, 1.5, "crane", 99):
+        with pytest.raises(ClassLookupError):
+            attribute("grad_cam", model, PICTURE, wrong)
+    with pytest.raises(ReadingError, match="at least one class"):
+        attribute("grad_cam", model, PICTURE, ())

@@ -94,8 +94,9 @@ def candidates(architecture: str) -> tuple[str, ...]:
     import timm
     from torchvision import models
 
-    short = architecture.removeprefix("hf_hub:").rpartition("/")[2].partition(".")[0]
-    found = [f"timm:{short}"] if timm.is_model(short) else []
+    named, at, side = architecture.removeprefix("hf_hub:").rpartition("/")[2].partition("@")
+    short = named.partition(".")[0]
+    found = [f"timm:{short}{at}{side}"] if timm.is_model(short) else []
     found += [f"torchvision:{short}"] if short in models.list_models(module=models) else []
     return tuple(found)
 

@@ -44,6 +44,7 @@ class AdaptDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Make it a CALM")
         self.resize(600, 300)
+        self.setMinimumSize(480, 300)  # wrapped text claims less height than it takes
         self._workspace, self._settings, self._adaptation = hub.workspace, settings, adaptation
         self._checkpoint = hub.workspace.state.selection.checkpoint
         self._open = hub.workspace.state.pictures
