@@ -123,3 +123,41 @@ def test_what_cannot_be_adapted_is_refused_in_words(tmp_path: Path, pictures: Pa
         adapt(calm_gui.load_checkpoint("demo", "cpu"), files, tmp_path / "a", SETTINGS)
     with pytest.raises(CalmError, match="at least two pictures"):
         adapt(calm_gui.load_checkpoint("demo-cam", "cpu"), files[:1], tmp_path / "b", SETTINGS)
+
+
+@pytest.mark.parametrize("what", ["saliency", "head", "last-stages"])
+def test_each_kind_of_training_changes_what_it_says(what: str, tmp_path: Path, pictures: Path) -> None:
+    path = saved(tmp_path, "timm:test_resnet")
+    model = calm_gui.load_checkpoint(path, "cpu")
+    before = {key: tensor.clone() for key, tensor in model.network.state_dict().items()}
+    settings = AdaptSettings(what=what, steps=4, batch=4)  # type: ignore[arg-type]
+    made, _ = adapt(model, sorted(pictures.iterdir()), tmp_path / "run", settings)
+    after = calm_gui.load_checkpoint(made, "cpu").network.state_dict()
+    backbone = [k for k in before if k.startswith("backbone.") and "num_batches" not in k]
+    moved = [k for k in backbone if not torch.allclose(after[k].float(), before[k].half().float(), atol=1e-6)]
+    assert bool(moved) == (what == "last-stages") and len(moved) < len(backbone) / 2
+    assert not [k for k in moved if "running" in k]  # batch statistics stay
+    for key, tensor in model.network.state_dict().items():
+        assert torch.equal(tensor, before[key])  # the classifier itself isn't touched
+    assert calm_gui.load_checkpoint(made, "cpu").explain(pictures / "0.png").attribution(1).check.passed
+
+
+def test_pictures_that_cannot_be_opened_are_left_out_and_listed(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:test_resnet"), "cpu")
+    (tmp_path / "bad.png").write_text("no picture")
+    files = [tmp_path / "bad.png", *sorted(pictures.iterdir())]
+    _, measures = adapt(model, files, tmp_path / "run", AdaptSettings(steps=3, batch=4))
+    assert len(measures["left out"]) == 1 and "bad.png" in measures["left out"][0]
+    with pytest.raises(CalmError, match=r"two pictures that can be opened; bad\.png"):
+        adapt(model, files[:2], tmp_path / "few", AdaptSettings(steps=3))
+
+
+def test_a_damaged_state_is_made_again_and_a_finished_run_has_its_result(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:test_resnet"), "cpu")
+    files, settings = sorted(pictures.iterdir()), AdaptSettings(steps=3, batch=4)
+    (tmp_path / "run").mkdir()
+    for name in ("targets.pt", "state.pt"):
+        (tmp_path / "run" / name).write_bytes(b"cut off")
+    made, measures = adapt(model, files, tmp_path / "run", settings)
+    written = made.stat().st_mtime_ns
+    assert adapt(model, files, tmp_path / "run", settings) == (made, measures) and made.stat().st_mtime_ns == written
