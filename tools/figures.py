@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,19 +17,29 @@ from PySide6.QtWidgets import QApplication, QWidget
 from calm_gui.api import sample_pictures
 from calm_gui.qt.app import build_window, make_application
 from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
+from calm_gui.qt.dialogs.batch_dialog import start_run
 from calm_gui.qt.dialogs.checkpoint_dialog import CheckpointDialog
 from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.keys_dialog import KeysDialog
+from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import DARK, LIGHT, Theme, apply_theme
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.session.batch import BatchPlan
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
+from calm_gui.session.request import Request
 from calm_gui.session.state import Threshold
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE = (1360, 860)
+LAPTOP = (1024, 743)
+"""1024 x 768 without the title bar."""
+
+SCALED = "window-200"
+"""Drawn at 200 %, in a process of its own."""
+
 CANINE, CAT, DOG = "n02083346", "n02121808", "n02084071"
 
 
@@ -43,21 +54,22 @@ def settle(window: MainWindow) -> None:
         time.sleep(0.005)
 
 
-def save(widget: QWidget, name: str) -> None:
+def save(widget: QWidget, name: str, to: Path = OUT) -> None:
     """Save a widget in full colour; a palette would turn the maps' even colours into steps."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     width, height = image.width(), image.height()
-    rows = Image.frombuffer("RGB", (width, height), image.constBits(), "raw", "RGB", image.bytesPerLine(), 1)
-    OUT.mkdir(parents=True, exist_ok=True)
-    rows.save(OUT / f"{name}.png", optimize=True)
+    rows = Image.frombuffer("RGB", (width, height), bytes(image.constBits()), "raw", "RGB", image.bytesPerLine(), 1)
+    to.mkdir(parents=True, exist_ok=True)
+    rows.save(to / f"{name}.webp", quality=95, use_sharp_yuv=True, method=6)
+    (to / f"{name}.png").unlink(missing_ok=True)  # of earlier versions
     print(name)
 
 
-def fresh(theme: Theme = LIGHT) -> MainWindow:
+def fresh(theme: Theme = LIGHT, size: tuple[int, int] = SIZE) -> MainWindow:
     """A window with the sample pictures, the first one explained."""
     apply_theme(theme)
     window = build_window("demo", "cpu", Settings(None))
-    window.resize(*SIZE)
+    window.resize(*size)
     window.show()
     window.workspace.open_pictures(sample_pictures())
     settle(window)
@@ -130,6 +142,14 @@ def plot(window: MainWindow) -> None:
     window.panel("ladder").own.setChecked(True)
 
 
+def results(window: MainWindow) -> None:
+    start_run(window.hub, BatchPlan(Request(targets=("@predicted",))), None)
+    while window.hub.batches[-1].running:
+        QApplication.processEvents()
+        time.sleep(0.01)
+    window.panel("results").show_row(2)
+
+
 SCENES: dict[str, Callable[[MainWindow], None]] = {
     "window": main_view,
     "search": search,
@@ -144,6 +164,9 @@ SCENES: dict[str, Callable[[MainWindow], None]] = {
     "checkpoints": checkpoints,
     "methods": methods,
     "strip": plot,
+    "results": results,
+    "window-1024": main_view,
+    SCALED: main_view,
 }
 
 DIALOGS: dict[str, Callable[[MainWindow], QWidget]] = {
@@ -151,6 +174,7 @@ DIALOGS: dict[str, Callable[[MainWindow], QWidget]] = {
     "checkpoint": lambda window: CheckpointDialog(window.hub, window),
     "keys": lambda window: KeysDialog(window.actions_by_name, Settings(None), window),
     "export": lambda window: ExportDialog(window.hub, Settings(None), window),
+    "settings": lambda window: SettingsDialog(window.hub, Settings(None), window),
 }
 
 
@@ -163,7 +187,12 @@ def main(names: list[str]) -> int:
         print(f"unknown pictures: {', '.join(unknown)}", file=sys.stderr)
         return 2
     for name in wanted:
-        window = fresh(DARK if name.endswith("dark") else LIGHT)
+        if name == SCALED and "QT_SCALE_FACTOR" not in os.environ:
+            environment = {**os.environ, "QT_SCALE_FACTOR": "2"}
+            subprocess.run([sys.executable, __file__, name], env=environment, check=True)
+            continue
+        size = LAPTOP if name in (SCALED, "window-1024") else SIZE
+        window = fresh(DARK if name.endswith("dark") else LIGHT, size)
         if name in DIALOGS:
             dialog = DIALOGS[name](window)
             dialog.show()

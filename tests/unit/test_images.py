@@ -8,7 +8,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = (".png", ".webp", ".jpg", ".jpeg", ".svg", ".gif")
-WITHOUT_MAPS = ("checkpoint", "keys", "annotate")
+WITHOUT_MAPS = ("checkpoint", "keys", "annotate", "settings")
 """Pictures of dialogs that show text alone."""
 
 
