@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QImage
 from PySide6.QtTest import QTest
@@ -27,6 +28,8 @@ from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.state import Threshold
+
+ROLES = {"A": "target", "B": "contrast"}
 
 
 def pixels(image: QImage) -> np.ndarray:
@@ -412,3 +415,14 @@ def test_a_checkpoint_is_loaded_once_however_many_pictures_wait(
     assert [m.split(" with ")[0] for m in caplog.messages if m.startswith("loaded")] == ["loaded demo.safetensors"]
     assert "building" not in window.workspace.status
     window.close()
+
+
+def test_figure_1_as_exported_names_b_where_it_shows_b(window: MainWindow) -> None:
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    dialog.what.setCurrentIndex(dialog.what.findData("figure 1"))
+    words = [" ".join(text.get_text().split()) for text in dialog.figure(100).findobj(Text)]
+    p = {letter: window.hub.scene.probability(getattr(window.hub.scene, of)) for letter, of in ROLES.items()}
+    for letter in ROLES:
+        sums = [text for text in words if text.startswith(f"p({letter},z|x) ·") or text.startswith(f"p({letter},z|x),")]
+        assert len(sums) == 1 and f"{p[letter]:.3f}" in sums[0] and sums[0].endswith(f"p({letter}|x)"), words
+    dialog.deleteLater()
