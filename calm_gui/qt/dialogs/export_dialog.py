@@ -292,6 +292,7 @@ class ExportDialog(QDialog):
         """
         from calm_gui.render.figure_file import save_figure
 
+        self._later.stop()  # or a preview that waits would take the words about what was written away
         chosen = [Path(path).with_suffix(f".{kind}") for kind, box in self.also.items() if box.isChecked()]
         others = [other for other in chosen if other != Path(path) and may_write(self, "Export figure", other)]
         written = []
