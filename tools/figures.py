@@ -40,7 +40,7 @@ LAPTOP = (1024, 743)
 SCALED = "window-200"
 """Drawn at 200 %, in a process of its own."""
 
-CANINE, CAT, DOG = "n02083346", "n02121808", "n02084071"
+CANINE, CAT, DOG, SALUKI = "n02083346", "n02121808", "n02084071", "n02091831"
 
 
 def settle(window: MainWindow) -> None:
@@ -77,7 +77,7 @@ def fresh(theme: Theme = LIGHT, size: tuple[int, int] = SIZE) -> MainWindow:
 
 
 def main_view(window: MainWindow) -> None:
-    window.workspace.set_target(Expression.of(CANINE))
+    window.workspace.set_contrast(Expression.of(SALUKI))
 
 
 def search(window: MainWindow) -> None:
