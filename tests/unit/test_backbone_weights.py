@@ -6,11 +6,18 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import build_classifier
+from calm_gui.model.calm import log_class_probabilities
+from calm_gui.model.checkpoint import save_checkpoint
+from calm_gui.model.info import CheckpointInfo
+from calm_gui.model.loaded import load_model
 from calm_training.config import ModelConfig
-from calm_training.methods.calm_em import CalmEm
+from calm_training.methods.calm_em import CalmEm, CalmEmSettings
+from calm_training.methods.cam import Cam
 from calm_training.network import make_network
+from calm_training.start_heads import take_heads
 
 
 @pytest.mark.parametrize("kind", ["pth", "safetensors", "wrapped"])
@@ -47,6 +54,62 @@ def test_those_of_another_network_are_refused_in_words(tmp_path: Path) -> None:
 def test_a_backbone_that_gives_no_map_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="timm has no network called 'no_such'"):
         make_network(ModelConfig(backbone="timm:no_such", weights="none"), CalmEm(), 3)
+
+
+NAMES = ("ant", "bee", "cat")
+METHOD = CalmEm(CalmEmSettings(context="mean", saliency_power=2.0))
+
+
+def table(*names: str) -> ClassTable:
+    return ClassTable(ClassInfo(i, name) for i, name in enumerate(names))
+
+
+def a_calm(folder: Path, temperature: float = 0.5) -> Path:
+    """A whole CALM of the classes NAMES, with context, a power and a temperature."""
+    torch.manual_seed(3)
+    network = make_network(ModelConfig("timm:test_resnet", 32, weights="none"), METHOD, 3).network
+    info = CheckpointInfo(
+        "calm-em", "timm:test_resnet", 32, table(*NAMES), context="mean", saliency_power=2.0, temperature=temperature
+    )
+    network.head.temperature = temperature
+    save_checkpoint(folder / "calm.safetensors", network, info, torch.float32)
+    return folder / "calm.safetensors"
+
+
+def test_a_whole_calm_is_gone_on_with_its_classes_by_name(tmp_path: Path) -> None:
+    path = a_calm(tmp_path)
+    torch.manual_seed(4)
+    start = make_network(ModelConfig("timm:test_resnet", 32, weights=str(path)), METHOD, 3)
+    start.network.eval()
+    pictures = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(5))
+    before = load_model(path).network.eval()
+    other = table("cat", "ant", "bee")
+    assert take_heads(start.network.head, str(path), other) == "backbone and heads start from calm.safetensors"
+    with torch.inference_mode():
+        f, a = before(pictures)
+        expected = log_class_probabilities(f, a, "softplus")
+        f, a = start.network(pictures)
+        found = log_class_probabilities(f, a, "softplus")
+    assert torch.allclose(found, expected[:, [2, 0, 1]], atol=1e-5)
+    assert not torch.allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("classes", "method", "said"),
+    [
+        (("ant", "bee", "dog"), METHOD, "its classes are others (the data lacks cat; the checkpoint lacks dog)"),
+        (NAMES, CalmEm(), "its heads are others (context was mean, now none; saliency_power was 2.0, now 1.0)"),
+        (NAMES, Cam(), "its heads are others (saliency_activation was softplus, now nothing"),
+    ],
+)
+def test_other_heads_stay_random_which_is_said(
+    classes: tuple[str, ...], method: CalmEm | Cam, said: str, tmp_path: Path
+) -> None:
+    head = make_network(ModelConfig("timm:test_resnet", 32, weights="none"), method, 3).network.head
+    before = {name: tensor.clone() for name, tensor in head.state_dict().items()}
+    sentence = take_heads(head, str(a_calm(tmp_path)), table(*classes))
+    assert sentence.startswith(f"the backbone alone starts from calm.safetensors: {said}")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in head.state_dict().items())
 
 
 @pytest.mark.parametrize(("name", "own"), [("timm:vgg16", 32), ("timm:test_vit", 16)])

@@ -155,6 +155,51 @@ def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, methods, mo
     assert (tmp_path / "whole/log.csv").read_text() == (tmp_path / "parts/log.csv").read_text()
 
 
+def test_a_resumed_run_may_have_more_epochs_and_nothing_else(pictures, tmp_path, capsys):
+    run = tmp_path / "run"
+    steps = {"schedule": "step", "step_epochs": 2}
+    train(tiny(epochs=3, **steps), pictures, tmp_path / "whole", quiet=True)
+    train(tiny(epochs=1, **steps), pictures, run, quiet=True)
+    train(tiny(epochs=3, **steps), pictures, run, resume=True, quiet=True)
+    assert "gets longer: optimizer.epochs was 1, now 3" in capsys.readouterr().err
+    assert_same(tmp_path / "whole/last.safetensors", run / "last.safetensors")
+    assert (tmp_path / "whole/log.csv").read_text() == (run / "log.csv").read_text()
+    settings = json.loads((run / "config.json").read_text())
+    assert settings["optimizer"]["epochs"] == 3
+    for other, said in (
+        (tiny(epochs=2, **steps), r"optimizer\.epochs was 3, now 2"),
+        (tiny(epochs=4, batch=4, **steps), r"optimizer\.epochs was 3, now 4; optimizer\.batch was 8, now 4"),
+    ):
+        with pytest.raises(CalmError, match=said + r".* only optimizer\.epochs may grow"):
+            train(other, pictures, run, resume=True, quiet=True)
+    assert json.loads((run / "config.json").read_text()) == settings
+
+
+def test_a_run_may_start_from_a_whole_checkpoint(pictures, tmp_path, capsys):
+    best = train(tiny(epochs=1), pictures, tmp_path / "first", quiet=True)
+    config = tiny(epochs=1, learning_rate=1e-12)
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, weights=str(best)))
+    second = train(config, pictures, tmp_path / "second", quiet=True)
+    said = "backbone and heads start from best.safetensors"
+    assert said in capsys.readouterr().err and said in read_checkpoint(second)[0].training["notes"]
+    before, after = weights(best), weights(second)
+    for name in (name for name in before if name.startswith("head.")):
+        assert torch.allclose(before[name], after[name], atol=1e-8), name
+
+
+def test_a_longer_cosine_goes_on_where_the_longer_run_would_be(pictures, tmp_path, capsys):
+    cosine = {"schedule": "cosine", "learning_rate": 0.01}
+    train(tiny(epochs=1, **cosine), pictures, tmp_path / "run", quiet=True)
+    train(tiny(epochs=4, **cosine), pictures, tmp_path / "run", resume=True, quiet=True)
+    assert "along the cosine of the longer run" in capsys.readouterr().err
+    train(tiny(epochs=4, **cosine), pictures, tmp_path / "whole", quiet=True)
+    rates = [
+        [line.split(",")[3] for line in (tmp_path / name / "log.csv").read_text().splitlines()]
+        for name in ("run", "whole")
+    ]
+    assert rates[0][2:] == rates[1][2:] and rates[0][1] != rates[1][1]
+
+
 def command(pictures: Path, out: Path, *more: str) -> list[str]:
     settings = [
         "data.layout=folder",

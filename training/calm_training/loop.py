@@ -33,7 +33,7 @@ def train(
     out : Path
         Folder of the run.
     resume, overwrite : bool
-        What may be done with a run that is there already.
+        What may be done with a run that is there already; a resumed one may have more epochs.
     quiet : bool
         No progress bar.
 
@@ -67,10 +67,12 @@ def train(
         if folder is not None:  # now that the data can be used, a run that is replaced may go
             folder.begin()
         group.wait()
-        if group.first:
-            for note in splits.notes:
+        if folder is not None:
+            for note in (*splits.notes, *filter(None, [folder.note])):
                 print(note, file=sys.stderr)
         trainer = Trainer(config, splits, device, group, out, folder, quiet, localized)
+        if group.first and trainer.start:
+            print(trainer.start, file=sys.stderr)
         state = RunFolder(out, config, resume=True).load_state() if resume else None
         if state is not None:
             trainer.load(state)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from calm_gui.core.comparison import compare_values, say_changes
+from calm_gui.core.comparison import Change, compare_values, say_changes
 from calm_gui.errors import CalmError, why_unreadable
 from calm_gui.model.files import read_bounded, write_bytes, write_text
 from calm_training.config import Config
@@ -24,6 +24,9 @@ _EVENTS = "tensorboard"
 
 _DECISIVE = ("data", "model", "methods", "optimizer")
 """Settings that a run can't be gone on with if they change."""
+
+_GROWS = "optimizer.epochs"
+"""The one of them that may be more when a run is gone on with."""
 
 
 class RunFolder:
@@ -41,16 +44,20 @@ class RunFolder:
     path : Path
     best, last : Path
         Checkpoints that the window opens.
+    note : str
+        What has to be said of a run that goes on; empty if nothing.
 
     Raises
     ------
     CalmError
-        If the folder isn't empty and neither is wanted, or the run in it had other settings.
+        If the folder isn't empty and neither is wanted, or the run in it had other settings than fewer epochs.
     """
 
     def __init__(self, path: Path, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
         self._event_writer = _event_writer() if config.run.tensorboard else None
         self._fresh: Config | None = None
+        self._longer: Config | None = None
+        self.note = ""
         self.path = path
         self.best, self.last = path / "best.safetensors", path / "last.safetensors"
         self._state, self._settings = path / "state.pt", path / "config.json"
@@ -67,10 +74,13 @@ class RunFolder:
         self._fresh = config
 
     def begin(self) -> None:
-        """Put a run that is replaced away and write down the settings of the new one; nothing if one is gone on with.
+        """Put a run that is replaced away and write down the settings of the new one, or the epochs of a longer one.
 
         Only the files of a run go; whatever else lies in the folder stays.
         """
+        if self._longer is not None:
+            write_text(self._settings, json.dumps(self._longer.to_json(), indent=1), overwrite=True)
+            self._longer = None
         if self._fresh is None:
             return
         for name in _FILES:
@@ -131,10 +141,22 @@ class RunFolder:
                 "--overwrite"
             ) from error
         now = json.loads(json.dumps(config.to_json()))
-        if changes := compare_values(before, {section: now[section] for section in _DECISIVE}):
+        changes = compare_values(before, {section: now[section] for section in _DECISIVE})
+        if [change.key for change in changes] == [_GROWS] and _is_more(changes[0]):
+            self._longer = config
+            self.note = f"the run in {self.path} gets longer: {say_changes(changes)}"
+            if config.optimizer.schedule == "cosine":
+                self.note += "; the learning rate goes on along the cosine of the longer run"
+        elif changes:
             raise CalmError(
-                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed with these"
+                f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed with these, "
+                f"as only {_GROWS} may grow"
             )
+
+
+def _is_more(change: Change) -> bool:
+    """Whether a number was given, and is larger now."""
+    return isinstance(change.before, int) and change.before < change.now
 
 
 def _event_writer() -> Any:

@@ -35,6 +35,7 @@ from calm_training.network import checkpoint_info, freeze, make_network, set_tra
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
 from calm_training.selection import localization_of
+from calm_training.start_heads import take_heads
 
 __all__ = ["RunInterruptedError", "Task", "Trainer"]
 
@@ -97,6 +98,7 @@ class Trainer:
         torch.manual_seed(config.run.seed)
         self.objective, self.methods = make_methods(config.methods)
         network, fresh = make_network(config.model, self.objective, len(self.pictures.classes))
+        self.start = take_heads(network.head, config.model.weights, self.known.classes)
         self.network = network.to(device).to(memory_format=torch.channels_last)
         if config.run.sync_batch_norm and group.world > 1:
             self.network = nn.SyncBatchNorm.convert_sync_batchnorm(self.network)  # type: ignore[no-untyped-call]
@@ -284,7 +286,7 @@ class Trainer:
                 "top-1 on the validation split": row["accuracy"],
                 "validation pictures": len(self.validation.samples),
             },
-            "notes": list(self.splits.notes),
+            "notes": [*self.splits.notes, *filter(None, [self.start])],
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
         }
 
