@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tiny_checkpoint import write_tiny_set
 
 import calm_gui
 from calm_gui.errors import CalmError
@@ -14,6 +15,8 @@ from calm_gui.model.backbones import build_classifier
 from calm_training.adapt import AdaptSettings, adapt
 from calm_training.adapt_teacher import Teacher
 from calm_training.cli import main
+from calm_training.datasets.boxes import read_boxes_csv
+from calm_training.evaluate.wsol import box_accuracy
 
 SETTINGS = AdaptSettings(steps=30, batch=4)
 
@@ -115,6 +118,42 @@ def test_the_command_tells_its_progress_in_lines_of_json(
     assert all(line["done"] <= line["of"] for line in lines[:-1])
     assert main([*command, "--steps", "4"]) == 1
     assert "holds a run of another classifier" in capsys.readouterr().err
+
+
+def test_calibration_is_that_of_the_adapted_checkpoint_against_the_classifier(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:test_resnet"), "cpu")
+    files = sorted(pictures.iterdir())[:4]  # too few to hold some out: measured on all four
+    path, measures = adapt(model, files, tmp_path / "run", AdaptSettings(steps=3, batch=4))
+    adapted = calm_gui.load_checkpoint(path, "cpu")
+    confidences, bins = [], [[] for _ in range(15)]
+    for file in files:
+        own = model.explain(file).top(1)[0][0]
+        named, confidence = adapted.explain(file).top(1)[0]
+        confidences.append(confidence)
+        bins[min(int(confidence * 15), 14)].append(confidence - (named == own))
+    assert measures["pictures held out"] == 4
+    assert measures["mean confidence"] == pytest.approx(np.mean(confidences), abs=2e-3)  # features are kept as float16
+    ece = sum(abs(sum(part)) for part in bins) / 4
+    assert measures["ECE against agreement"] == pytest.approx(ece, abs=2e-3) and ece > 0.01
+
+
+def test_where_truth_is_given_the_command_says_how_well_maps_find_it(
+    tmp_path: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path, "timm:test_resnet")
+    boxes = tmp_path / "boxes"
+    boxes.mkdir()
+    write_tiny_set(boxes, 4, classes=4)
+    command = ["adapt", "--checkpoint", str(path), "--data", str(pictures), "--out", str(tmp_path / "run")]
+    command += ["--steps", "3", "--progress", "none", "--device", "cpu"]
+    assert main([*command, "--boxes", str(boxes)]) == 0
+    said = capsys.readouterr().out
+    made = calm_gui.load_checkpoint(tmp_path / "run/x-calm.safetensors", "cpu")
+    score = box_accuracy(made, read_boxes_csv(boxes / "index.csv"), maps=["saliency"]).maps["saliency"].max_box_acc_v2
+    assert f"MaxBoxAccV2 on 4 pictures: {score:.1%} of saliency, " in said and "of the classifier's cam" in said
+    assert "its mean confidence is " in said and "calibration error" in said
+    assert main([*command[:6], str(tmp_path / "other"), "--steps", "3", "--boxes", str(pictures)]) == 1
+    assert not (tmp_path / "other").exists()  # said before anything is trained
 
 
 def test_what_cannot_be_adapted_is_refused_in_words(tmp_path: Path, pictures: Path) -> None:

@@ -24,6 +24,7 @@ from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.loaded import LoadedModel
 from calm_training.adapt_run import AdaptRun, Progress, Seen
 from calm_training.adapt_teacher import Teacher
+from calm_training.metrics.calibration import Calibration
 from calm_training.objectives import calm_m_step, calm_ml
 from calm_training.teach_places import PlacesSettings, context_head
 
@@ -93,8 +94,9 @@ def adapt(
     Path
         The checkpoint, called as the classifier with ``-calm.safetensors`` behind it.
     dict
-        What was reached: ``top-1 agreement`` and ``mean |dp|`` of the class that the original predicts, on the
-        pictures held out, how many these are, and why others were left out.
+        What was reached on the pictures held out: ``top-1 agreement`` and ``mean |dp|`` of the class that the original
+        predicts, ``mean confidence`` and ``ECE against agreement``, for which right is what the original says; how many
+        pictures these are, and why others were left out.
 
     Raises
     ------
@@ -256,7 +258,9 @@ def _temperature(head: CalmHead, seen: Seen, features: _Features) -> float:
 
 def _measured(head: CalmHead, seen: Seen, features: _Features) -> dict[str, Any]:
     """How far the CALM agrees with the classifier that it was made from, on the pictures held out."""
-    agree, apart = [], []
+    agree: list[bool] = []
+    apart: list[float] = []
+    calibration = Calibration()
     with torch.inference_mode():
         for part in np.array_split(seen.held_out, math.ceil(len(seen.held_out) / 32)):
             target, _ = seen.part(part)
@@ -264,11 +268,15 @@ def _measured(head: CalmHead, seen: Seen, features: _Features) -> dict[str, Any]
             p = log_class_probabilities(f, a, head.activation).exp()
             own = target.classes[:, 0]
             agree += (p.argmax(1) == own).tolist()
+            for confidence, agrees in zip(p.amax(1).tolist(), agree[-len(part) :], strict=True):
+                calibration.update(confidence, agrees)
             apart += (p.gather(1, own[:, None])[:, 0] - seen.top[part]).abs().tolist()
     return {
         "pictures held out": len(seen.held_out),
         "top-1 agreement": round(float(np.mean(agree)), 4),
         "mean |dp|": round(float(np.mean(apart)), 4),
+        "mean confidence": round(calibration.compute()["confidence"], 4),
+        "ECE against agreement": round(calibration.compute()["ECE"], 4),
         **({"left out": list(seen.left_out)} if seen.left_out else {}),
     }
 

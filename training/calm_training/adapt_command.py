@@ -13,7 +13,7 @@ from calm_gui.api import resolve_checkpoint
 from calm_gui.cli.answer_options import answers_of, give_hierarchy
 from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.files import read_bounded
-from calm_gui.model.loaded import LoadedModel, load_remembering
+from calm_gui.model.loaded import LoadedModel, load_model, load_remembering
 from calm_gui.session.picture_files import pictures_in
 from calm_training.adapt import AdaptSettings, adapt
 
@@ -78,9 +78,12 @@ def run(options: argparse.Namespace) -> int:
         json_lines.write({"stage": "loading", "done": 0, "of": 0})
     model = _classifier(options)
     give_hierarchy(options, model)
+    truth = _Truth(options.boxes, model) if options.boxes else None
     bars = _Bars(options.progress == "none")
     checkpoint, measures = adapt(model, paths, options.out, settings, json_lines or bars)
     bars.close()
+    if truth:
+        measures = {**measures, truth.measure: truth.measured(load_model(checkpoint, options.device))}
     if json_lines:
         json_lines.write({"stage": "done", "checkpoint": str(checkpoint), "measures": measures})
         return 0
@@ -88,10 +91,37 @@ def run(options: argparse.Namespace) -> int:
         print(f"calm-train: {len(left_out)} pictures are left out; {left_out[0]}", file=sys.stderr)
     print(
         f"{checkpoint}: on {measures['pictures held out']} pictures it names the original's class for "
-        f"{measures['top-1 agreement']:.1%}, and its p differs by {measures['mean |dp|']:.3f} on average",
-        file=sys.stdout,
+        f"{measures['top-1 agreement']:.1%}, and its p differs by {measures['mean |dp|']:.3f} on average"
     )
+    if "mean confidence" in measures:  # a run that was finished by an earlier version has none
+        print(
+            f"its mean confidence is {measures['mean confidence']:.1%}, and the calibration error (ECE) against that "
+            f"agreement {measures['ECE against agreement']:.3f}"
+        )
+    if truth:
+        scores = ", ".join(f"{score:.1%} of {name}" for name, score in measures[truth.measure].items())
+        print(f"{truth.measure} on {len(truth.pictures.pictures)} pictures: {scores}")
     return 0
+
+
+class _Truth:
+    """Pictures with boxes or masks, and how well the classifier's own map does on them."""
+
+    def __init__(self, folder: Path, model: LoadedModel) -> None:
+        from calm_training.evaluate.maps import own_map
+        from calm_training.selection import measure_of, read_validation, scores_of
+
+        self.pictures = read_validation(folder)
+        self.measure = measure_of(self.pictures)
+        own = own_map(model)  # measured first: what is wrong with the pictures is said before anything is trained
+        self._before = {f"the classifier's {own}": scores_of(model, self.pictures, [own])[own]}
+
+    def measured(self, adapted: LoadedModel) -> dict[str, float]:
+        """The measure of the CALM's maps, and of the classifier's."""
+        from calm_training.selection import scores_of
+
+        after = scores_of(adapted, self.pictures, ["saliency", "attribution"])
+        return {name: round(score, 4) for name, score in {**after, **self._before}.items()}
 
 
 def _pictures(options: argparse.Namespace) -> list[Path]:

@@ -95,6 +95,9 @@ def build_parser() -> argparse.ArgumentParser:
         choices=("saliency", "head", "last-stages"),
         help="what is trained (default saliency; head where the classifier has no CAM); last-stages takes longer",
     )
+    adapting.add_argument(
+        "--boxes", type=Path, help="pictures with boxes or masks: say how well the maps find the objects in them"
+    )
     adapting.add_argument("--steps", type=int, help="default 200")
     adapting.add_argument("--progress", choices=("bar", "json", "none"), default="bar", help="json: lines on stdout")
     adapting.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default auto)")

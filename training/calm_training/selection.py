@@ -1,17 +1,18 @@
 """How well a checkpoint localizes validation pictures: what settings and epochs are chosen by."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from calm_gui.model.files import write_text
-from calm_gui.model.loaded import load_model
+from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
 from calm_training.datasets.masks import MaskedPicture
 from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.masks import mask_accuracy
 from calm_training.evaluate.wsol import box_accuracy
 
-__all__ = ["localization_of", "measure_of", "read_validation"]
+__all__ = ["localization_of", "measure_of", "read_validation", "scores_of"]
 
 
 def read_validation(folder: Path, split: str = "val") -> EvaluationSet:
@@ -40,12 +41,16 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
         if known.get("sha256") == model.sha256 and measure in known:
             return float(known[measure])
     own = own_map(model)
-    if measure == "PxAP":
-        score = mask_accuracy(model, pictures.pictures, maps=[own]).maps[own]
-    else:
-        score = box_accuracy(model, pictures.pictures, maps=[own]).maps[own].max_box_acc_v2
+    score = scores_of(model, pictures, [own])[own]
     write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
     return score
+
+
+def scores_of(model: LoadedModel, pictures: EvaluationSet, maps: Sequence[str]) -> dict[str, float]:
+    """The measure of each of some maps of the true class."""
+    if measure_of(pictures) == "PxAP":
+        return dict(mask_accuracy(model, pictures.pictures, maps=maps).maps)
+    return {name: one.max_box_acc_v2 for name, one in box_accuracy(model, pictures.pictures, maps=maps).maps.items()}
 
 
 def _have_masks(pictures: EvaluationSet) -> bool:
