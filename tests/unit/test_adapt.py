@@ -125,7 +125,8 @@ def test_calibration_is_that_of_the_adapted_checkpoint_against_the_classifier(tm
     files = sorted(pictures.iterdir())[:4]  # too few to hold some out: measured on all four
     path, measures = adapt(model, files, tmp_path / "run", AdaptSettings(steps=3, batch=4))
     adapted = calm_gui.load_checkpoint(path, "cpu")
-    confidences, bins = [], [[] for _ in range(15)]
+    confidences: list[float] = []
+    bins: list[list[float]] = [[] for _ in range(15)]
     for file in files:
         own = model.explain(file).top(1)[0][0]
         named, confidence = adapted.explain(file).top(1)[0]

@@ -235,3 +235,17 @@ def test_the_side_of_a_network_of_tokens_is_part_of_its_name(tmp_path: Path) -> 
     x = noise(network, 224, 1)
     with torch.no_grad():
         assert torch.allclose(model.raw(x)[0][:, :, 0, 0], network(x), atol=1e-5)
+    assert not [note for note in model.info.assumed if "resized" in note]
+
+
+def test_a_network_of_tokens_that_was_made_for_another_side_says_that_it_was_resized(tmp_path: Path) -> None:
+    import timm
+
+    network = timm.create_model("test_vit", num_classes=5, img_size=224)
+    torch.save({"arch": "test_vit", "state_dict": network.state_dict()}, tmp_path / "x.pth")
+    model = calm_gui.load_checkpoint(tmp_path / "x.pth", "cpu")
+    assert model.info.input.size == 160 and model.grid == (10, 10)
+    assert model.info.assumed == (
+        "made for another input side: its pos_embed was resized for 160 pixels; its own side may be given as "
+        "architecture=test_vit@SIDE",
+    )

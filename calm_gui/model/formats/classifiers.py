@@ -30,6 +30,9 @@ _ASKED = 7919
 _SPARE = ("aux", "AuxLogits.", "head.norm_aux")
 """Beginnings of names of heads that only training uses."""
 
+_OF_PLACES = ("pos_embed", "relative_position_bias_table")
+"""Ends of names of tensors with a row for each place, which timm interpolates for a picture of another side."""
+
 _BY_MARKER: Mapping[str, Sequence[str]] = {
     "layer1.0.conv1.weight": (
         *("resnet50", "torchvision:resnet18", "torchvision:resnet34", "torchvision:resnet101", "torchvision:resnet152"),
@@ -120,6 +123,12 @@ def _open(content: Content, answers: Answers) -> Opened:
     found = split(network, parts, spec.size, content.name, insist)
     if answers.architecture:
         told = (f"architecture: {answers.architecture}", *told)
+    if resized := [key for key in weights if key.endswith(_OF_PLACES) and _resized(key, content.weights, weights)]:
+        told = (
+            *told,
+            f"made for another input side: its {resized[0]} was resized for {spec.size} pixels; "
+            f"its own side may be given as architecture={backbone.partition(':')[2].partition('@')[0]}@SIDE",
+        )
     info = CheckpointInfo(
         method="cam" if isinstance(found, HeadNetwork) else "classifier",
         backbone=backbone,
@@ -236,6 +245,10 @@ def _by_timm(network: nn.Module, weights: Mapping[str, Tensor]) -> Mapping[str, 
     except Exception:  # written for files of one kind; others raise any type of error, and fit or don't as they are
         return None
     return renamed
+
+
+def _resized(key: str, before: Mapping[str, Tensor], now: Mapping[str, Tensor]) -> bool:
+    return key in before and before[key].shape != now[key].shape
 
 
 def _input(content: Content, backbone: str) -> InputSpec:
