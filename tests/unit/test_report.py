@@ -12,16 +12,19 @@ from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.errors import DataError
 from calm_gui.model.loaded import load_model
+from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.evaluate import main, report
 from calm_training.evaluate.documented_results import parts, with_tables
 from calm_training.evaluate.evaluation import EVALUATIONS, Plan
-from calm_training.evaluate.examples import chosen_examples
+from calm_training.evaluate.examples import chosen_examples, figures_of
 from calm_training.evaluate.intervals import Estimate
+from calm_training.evaluate.maps import maps_of
 from calm_training.evaluate.page import Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.paper import WSOL
 from calm_training.evaluate.report import Part, run_part
+from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table, markdown
 from calm_training.evaluate.wsol import BoxResult, BoxScores
 
@@ -161,3 +164,23 @@ def test_removal_up_to_a_share_is_the_same_as_far_as_it_goes(folder, tmp_path):
     with pytest.raises(DataError, match="must be one of 10, 20"):
         Plan("removal", folder, settings={"most": 55})
     assert name in half.command
+
+
+def test_supersets_of_one_class_have_neither_rows_nor_figures(tmp_path):
+    """Where every class is its own superset, its map is the class's own."""
+    write_tiny_set(tmp_path, 3, boxes="10 10 50 60")
+    for name, names in (("groups", None), ("singletons", ["a", "b", "c", "d", "e", "f"])):
+        for method, usual in (("calm-em", ["attribution", "superset", "saliency"]), ("cam", ["cam", "cam-superset"])):
+            model = load_model(
+                write_tiny_checkpoint(tmp_path / f"{name}-{method}.safetensors", method, names=names), "cpu"
+            )
+            there = [one.name for one in maps_of(model)]
+            assert there == [one for one in usual if name == "groups" or "superset" not in one]
+            assert [one.name for one in maps_of(model, usual)] == usual  # asked for
+    model = load_model(write_tiny_checkpoint(tmp_path / "singletons.safetensors", names=list("abcdef")), "cpu")
+    pictures = read_boxes_csv(tmp_path / "index.csv")
+    result = EVALUATIONS["wsol"].measure(Plan("wsol", tmp_path), model, pictures, SweepOptions())
+    (table,) = EVALUATIONS["wsol"].tables({"m": result})
+    assert [row[1] for row in table.rows] == ["attribution", "saliency"]
+    titles = [one.caption for one in figures_of({"m": model}, {"m": pictures}, tmp_path) if isinstance(one, Picture)]
+    assert titles[0] == "m, Figure 3: attribution, saliency, conditional, counterfactual"

@@ -1,5 +1,6 @@
 """Pictures with true boxes: our CSV tables and the public benchmark's metadata, checked before anything is computed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,8 +117,7 @@ def read_boxes_cub(root: Path, pictures: PictureSet) -> list[BoxedPicture]:
         number, row = rows.get(ids[sample.path], (0, []))
         try:
             x, y, width, height = map(float, row)
-            with Image.open(sample.path) as file:
-                size = file.size
+            size = _size_of(sample.path) or (math.ceil(x + width), math.ceil(y + height))
         except (OSError, ValueError) as error:
             faults.append(f"{table}, line {number}: {sample.path.name}: {why_unreadable(error)}")
             continue
@@ -127,6 +127,17 @@ def read_boxes_cub(root: Path, pictures: PictureSet) -> list[BoxedPicture]:
         faults += [f"{table}, line {number}: {fault}" for fault in _faults(picture)]
         found.append(picture)
     return without_faults(found, faults, table)
+
+
+def _size_of(path: Path) -> tuple[int, int] | None:
+    """A picture's size; none if it is damaged, which is told when it is measured."""
+    try:
+        with Image.open(path) as file:
+            return file.size
+    except FileNotFoundError:
+        raise
+    except Exception:
+        return None
 
 
 def _boxes(rows: list[list[float]]) -> NDArray[np.float64]:

@@ -65,11 +65,14 @@ class MaskedPicture:
 
 def _mask(path: Path) -> NDArray[np.uint8]:
     """A mask file as 0, 255 for the object, and anything else for what doesn't count."""
-    with Image.open(path) as file:
-        if file.mode == "P":
-            index = np.asarray(file)
-            return np.where(index == 0, 0, np.where(index == 255, 128, 255)).astype(np.uint8)
-        values = np.asarray(file.convert("L"))
+    try:
+        with Image.open(path) as file:
+            if file.mode == "P":
+                index = np.asarray(file)
+                return np.where(index == 0, 0, np.where(index == 255, 128, 255)).astype(np.uint8)
+            values = np.asarray(file.convert("L"))
+    except Exception as error:  # decoders of damaged files raise anything
+        raise DataError(f"{path} can't be read as a mask ({' '.join(str(error).split())})") from error
     peak = int(values.max())
     if peak == 1:
         return values * np.uint8(255)

@@ -69,9 +69,11 @@ def accuracy(
     }
     rows = tuple(
         {"picture": picture.path.name, "class": picture.classes[0], "confidence": float(c), "right": int(r)}
-        for picture, c, r in zip(pictures, confidence, right, strict=True)
+        for picture, c, r in zip(swept.pictures, confidence, right, strict=True)
     )
-    return AccuracyResult(len(pictures), top_one, calibration, estimates={"": estimates}, pictures=rows)
+    return AccuracyResult(
+        len(swept.pictures), top_one, calibration, estimates={"": estimates}, pictures=rows, failed=swept.failed
+    )
 
 
 class Accuracy(Evaluation):

@@ -131,9 +131,9 @@ def axiom_numbers(
             {"picture": picture.path.name, "map": name, "relative error": float(errors[i])}
             | {f"{kind}: missed": float(table[i, 0]) for kind, table in terms.items()}
             | {f"{kind}: unfounded": float(table[i, 1]) for kind, table in terms.items()}
-            for i, picture in enumerate(pictures)
+            for i, picture in enumerate(swept.pictures)
         ]
-    return AxiomResult(len(pictures), found, estimates=estimates, pictures=tuple(rows))
+    return AxiomResult(len(swept.pictures), found, estimates=estimates, pictures=tuple(rows), failed=swept.failed)
 
 
 def attributions(evidence: Joint | ClassScores, label: int) -> dict[str, NDArray[np.float64]]:

@@ -149,6 +149,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from calm_gui.model.files import check_free, write_text
     from calm_training.evaluate.comparison import check_pairs, compared, comparison_table
+    from calm_training.evaluate.failures import failed_of, failure_table, say_failures
     from calm_training.evaluate.plan import content_of, journal_of, read_set
     from calm_training.evaluate.plot import draw
     from calm_training.evaluate.scores_csv import pictures_csv
@@ -166,7 +167,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         journal = journal_of(plan, place, found, resume=options.resume, overwrite=options.overwrite)
     results, failures = _measured(plan, found, options, journal)
     content = content_of(plan, results)
-    tables = plan.evaluation.tables(results)
+    tables = [*plan.evaluation.tables(results), *failure_table(results)]
     if options.compare:
         differences = compared(results, options.compare)
         content["differences"] = [difference.to_json() for difference in differences]
@@ -185,6 +186,8 @@ def _evaluate(options: argparse.Namespace) -> None:
         raise DataError(
             f"{len(failures)} of {len(options.checkpoint)} checkpoints have no results: {'; '.join(failures)}"
         )
+    if failed := failed_of(results):
+        raise DataError(say_failures(failed))
 
 
 def _plan(options: argparse.Namespace) -> Any:
@@ -228,9 +231,11 @@ def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) 
                 raise
             failures.append(f"{name}: {error}")
             continue
-        if not options.quiet and sweep.seconds["total"] > 0:
-            share = sweep.seconds["network"] / sweep.seconds["total"]
-            print(f"{model.name}: {sweep.seconds['total']:.0f} s, {share:.0%} in the network", file=sys.stderr)
+        if not options.quiet and "total" in sweep.seconds:
+            said = f"{model.name}: {sweep.seconds['total']:.0f} s"
+            if "network" in sweep.seconds and sweep.seconds["total"] > 0:
+                said += f", {sweep.seconds['network'] / sweep.seconds['total']:.0%} in the network"
+            print(said, file=sys.stderr)
     return results, failures
 
 

@@ -1,7 +1,7 @@
 """Paired differences between two checkpoints, or two maps, on the same pictures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calm_gui.errors import CalmError, DataError
@@ -60,7 +60,20 @@ def compared(results: Results, pairs: Sequence[Sequence[str]]) -> list[Differenc
     DataError
         If a name is neither, or both have no figure in common.
     """
+    if len({frozenset(one.picture for one in result.failed) for result in results.values()}) > 1:
+        results = {name: _unpaired(result) for name, result in results.items()}
     return [difference for first, second in pairs for difference in _differences(results, first, second)]
+
+
+def _unpaired(result: Any) -> Any:
+    """A result whose figures are of other pictures than another's, so that no resample goes with one of the other."""
+    return replace(
+        result,
+        estimates={
+            shown_map: {figure: replace(one, resamples=None) for figure, one in of_map.items()}
+            for shown_map, of_map in result.estimates.items()
+        },
+    )
 
 
 def check_pairs(pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps: Sequence[str]) -> None:

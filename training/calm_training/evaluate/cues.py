@@ -182,7 +182,9 @@ def cue_localization(
         return {c: method_maps(model, picture.path, [c], chosen) for c in classes}
 
     swept = sweep(model, pictures, fresh, score, options, beside=beside)
-    skipped = sum(cub.mask(picture.image, pair) is None for picture in pictures for pair in picture.pairs)
+    if swept.failed:  # pairs that no picture is left of
+        pairs = {n: [p for p in group if swept.metrics[_key(chosen[0].name, p)].images] for n, group in pairs.items()}
+    skipped = sum(cub.mask(picture.image, pair) is None for picture in swept.pictures for pair in picture.pairs)
     found: dict[str, CueScores] = {}
     estimates: dict[str, dict[str, Estimate]] = {}
     rows: list[dict[str, Any]] = []
@@ -201,7 +203,15 @@ def cue_localization(
         ]
     numbers = {n: len(group) for n, group in pairs.items()}
     return CueResult(
-        len(pictures), found, numbers, skipped, cub.within, mode, estimates=estimates, pictures=tuple(rows)
+        len(swept.pictures),
+        found,
+        numbers,
+        skipped,
+        cub.within,
+        mode,
+        estimates=estimates,
+        pictures=tuple(rows),
+        failed=swept.failed,
     )
 
 

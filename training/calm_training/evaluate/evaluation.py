@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from calm_gui.core.registry import Registry
 from calm_gui.errors import DataError
 from calm_training.datasets.evaluation_set import AUTO
+from calm_training.evaluate.failures import Failure
 from calm_training.evaluate.intervals import Estimate
 from calm_training.evaluate.maps import map_of
 
@@ -71,6 +72,8 @@ class Result:
         Figures with their intervals: by the map's name ("" where a figure is of no map), then by the figure's.
     pictures : tuple of mapping
         Scores of every picture, as rows of a table: ``picture``, ``map`` and the scores by name.
+    failed : tuple of Failure
+        Pictures that couldn't be measured, and why.
     """
 
     images: int
@@ -79,6 +82,7 @@ class Result:
     sha256: str = field(default="", kw_only=True)
     estimates: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict, kw_only=True)
     pictures: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True, repr=False)
+    failed: tuple[Failure, ...] = field(default=(), kw_only=True)
 
     def figures(self) -> dict[str, Any]:
         """The figures as JSON has them, with their order."""
@@ -95,6 +99,7 @@ class Result:
             **self.figures(),
             **checkpoint,
             "intervals": {name: found for name, found in intervals.items() if found},
+            **({"failed": [one.to_json() for one in self.failed]} if self.failed else {}),
         }
 
 

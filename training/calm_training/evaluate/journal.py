@@ -68,7 +68,13 @@ class Journal:
         try:
             # What follows the last line break was cut off by the interruption.
             lines = self.path.read_bytes().decode("utf-8").split("\n")[:-1]
-            if lines and (changes := compare_values(json.loads(lines[0]), header)):
+            changes = compare_values(json.loads(lines[0]), header) if lines else ()
+            if [change.key for change in changes] == ["evaluation.pictures"]:
+                raise DataError(
+                    f"{self.path} is of other pictures: some were mended, taken out or added, or their annotations "
+                    "changed, since; put them back, or begin anew with --overwrite and without --resume"
+                )
+            if changes:
                 raise DataError(
                     f"{self.path} is of an evaluation with other settings ({say_changes(changes)}); "
                     "give the same ones, or discard it with --overwrite and without --resume"

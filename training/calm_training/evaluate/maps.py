@@ -130,8 +130,8 @@ def map_of(name: str) -> MeasuredMap:
 def maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple[MeasuredMap, ...]:
     """The maps to measure: those asked for that a checkpoint has.
 
-    By default those that the paper reports: the class's own, its superset's and p(z|x); Grad-CAM of a network that has
-    none of them.
+    By default those that the paper reports: the class's own, its superset's (unless every class is its own superset)
+    and p(z|x); Grad-CAM of a network that has none of them.
 
     Raises
     ------
@@ -143,6 +143,8 @@ def maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple[Mea
         ClassScores: (f"{CAM.key}{OF_SUPERSET}",),
         ClassLogits: (),
     }[evidence_kind(model)]
+    if all(len(model.supersets[index]) == 1 for index in range(len(model.classes))):
+        beside = tuple(name for name in beside if not map_of(name).of_superset)
     usual = (own_map(model), *beside)
     chosen = tuple(one for one in map(map_of, dict.fromkeys(names or usual)) if one.fits(model))
     if not chosen:

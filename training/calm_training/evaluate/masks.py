@@ -77,9 +77,9 @@ def mask_accuracy(
     rows = tuple(
         {"picture": picture.path.name, "map": name, "PxAP of this picture": _pxap(metric)}
         for name in found
-        for picture, metric in zip(pictures, map(_alone, swept.of(name)), strict=True)
+        for picture, metric in zip(swept.pictures, map(_alone, swept.of(name)), strict=True)
     )
-    return MaskResult(len(pictures), found, estimates=estimates, pictures=rows)
+    return MaskResult(len(swept.pictures), found, estimates=estimates, pictures=rows, failed=swept.failed)
 
 
 def _alone(state: Mapping[str, Any] | None) -> PxAP:

@@ -15,6 +15,7 @@ from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.evaluation_set import EvaluationSet, read_evaluation_set, with_labels_of
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate.evaluation import Plan, Result, Results, first_of
+from calm_training.evaluate.failures import failed_of
 from calm_training.evaluate.journal import Journal
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def conventions(plan: Plan, results: Results) -> str:
     if which := plan.evaluation.which(results):
         skipped = ""
     else:
-        skipped = "; no picture skipped"
+        failed = len(failed_of(results))
+        skipped = "; no picture skipped" if not failed else f"; {failed} more failed, listed above, and count nowhere"
         which = "all pictures"
         if plan.select:
             which = f"the {plan.select} pictures with the lowest SHA-256 of the file name"

@@ -133,14 +133,14 @@ def removal_curves(
         rows += [
             {"picture": picture.path.name, "map": name}
             | {f"right without {share:.0%}": int(hit) for share, hit in zip(shares, hits, strict=True)}
-            for picture, counts in zip(pictures, swept.counts, strict=True)
+            for picture, counts in zip(swept.pictures, swept.counts, strict=True)
             for hits in [unpacked(counts[name]["correct"])]
         ]
     estimates = {
         name: {f"{share:.0%} erased": one for share, one in zip(curve.shares, curve.relative, strict=True)}
         for name, curve in curves.items()
     }
-    return RemovalResult(len(pictures), curves, estimates=estimates, pictures=tuple(rows))
+    return RemovalResult(len(swept.pictures), curves, estimates=estimates, pictures=tuple(rows), failed=swept.failed)
 
 
 def _curve(metric: RemoveAndClassify, states: Sequence[Mapping[str, Any] | None]) -> RemovalCurve:

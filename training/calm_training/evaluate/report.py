@@ -13,10 +13,12 @@ from typing import Any
 from calm_gui.errors import DataError
 from calm_gui.model.files import atomic_path, check_free, write_text
 from calm_gui.model.loaded import LoadedModel
+from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.evaluation_set import AUTO, annotations_of, with_labels_of
 from calm_training.evaluate.comparison import compared, comparison_table
 from calm_training.evaluate.evaluation import EVALUATIONS, Plan
 from calm_training.evaluate.examples import figures_of
+from calm_training.evaluate.failures import NothingMeasuredError, failure_table, say_failures
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
@@ -90,6 +92,7 @@ class Section:
     part: Part
     tables: tuple[Table, ...]
     conventions: str
+    failed: Mapping[str, str]
 
 
 def parts_of(
@@ -156,14 +159,14 @@ def run_part(
             content: dict[str, Any] = json.loads(target.read_text("utf-8"))
         except ValueError as error:
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
-        if content.get("settings") == settings:
+        if content.get("settings") == settings and not _failed(content):
             return _section(part, content)
     journal = journal_of(
         part.plan, target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite
     )
     options = SweepOptions(workers=workers, journal=journal, progress=progress)
     results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
-    shown = part.plan.evaluation.tables(results)
+    shown = [*part.plan.evaluation.tables(results), *failure_table(results)]
     if part.compare:
         shown.append(comparison_table(compared(results, part.compare)))
     tables = [{"head": table.head, "rows": table.rows} for table in shown]
@@ -177,7 +180,12 @@ def run_part(
 
 def _section(part: Part, content: Mapping[str, Any]) -> Section:
     tables = tuple(Table.of(table["head"], table["rows"]) for table in content["tables"])
-    return Section(part, tables, content["conventions"])
+    return Section(part, tables, content["conventions"], _failed(content))
+
+
+def _failed(content: Mapping[str, Any]) -> dict[str, str]:
+    """Why pictures of a part failed, by their paths."""
+    return {one["picture"]: one["reason"] for found in content["results"].values() for one in found.get("failed", ())}
 
 
 def write_report(
@@ -218,6 +226,11 @@ def write_report(
     -------
     Path
         The page.
+
+    Raises
+    ------
+    DataError
+        If something can't be used; once the page is written, if pictures of it failed.
     """
     from functools import cache
 
@@ -237,21 +250,33 @@ def write_report(
     steps = [part.steps for part in parts]  # faults of the data come before any network
     out.mkdir(parents=True, exist_ok=True)
     load = cache(lambda name: load_checkpoint(name, device))
+    failed: dict[str, str] = {}
+    unmeasured: list[str] = []
     blocks: list[Block] = [
         Heading("Evaluation", 1),
         Paragraph(f"Checkpoints: {', '.join(checkpoints)}. Data: {data.name}."),
     ]
     for part, total in zip(parts, steps, strict=True):
         title = part.plan.evaluation.title
-        with tqdm(total=total, desc=title, unit="picture", disable=quiet) as bar:
-            section = run_part(
-                part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
-            )
+        try:
+            with tqdm(total=total, desc=title, unit="picture", disable=quiet) as bar:
+                section = run_part(
+                    part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
+                )
+        except NothingMeasuredError as error:
+            unmeasured.append(f"{title}: {error}")
+            blocks += [Heading(title), Command(part.command), Paragraph(f"Not measured: {error}.")]
+            continue
         blocks += [Heading(title), Command(part.command), *section.tables, Paragraph(section.conventions)]
         blocks.append(Picture(out / f"{part.name}.png", title))
+        failed.update(section.failed)
+    if len(unmeasured) == len(parts):
+        raise NothingMeasuredError(f"nothing could be measured; {unmeasured[0]}")
     models = {name: load(name) for name in checkpoints}
     found = read_set(parts[0].plan)
     sets = {name: with_labels_of(found, model.classes, data.name) for name, model in models.items()}
+    if not isinstance(found.pictures, CubCues):
+        sets = {name: [p for p in pictures if str(p.path) not in failed] or pictures for name, pictures in sets.items()}
     blocks += figures_of(models, sets, out)
     blocks += [Heading("Settings"), Paragraph(_settings(parts))]
     blocks += [
@@ -262,6 +287,9 @@ def write_report(
     write_text(page.with_suffix(".html"), as_html(blocks), overwrite=True)
     with atomic_path(page.with_suffix(".pdf"), overwrite=True) as temporary:
         write_pdf(blocks, temporary)
+    if failed or unmeasured:
+        said = [*([say_failures(failed)] if failed else []), *unmeasured]
+        raise DataError(f"{page} is written, but {'; '.join(said)}")
     return page
 
 

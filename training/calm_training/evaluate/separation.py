@@ -17,6 +17,7 @@ from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import Picture, load_picture, picture_from_array
 from calm_training.datasets.evaluation_set import Labelled
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Plan, Result, Results, checked_labels
+from calm_training.evaluate.failures import Failure, check_some_left, failure_of
 from calm_training.evaluate.intervals import mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, maps_of, method_map, native_maps
 from calm_training.evaluate.plot import bars
@@ -96,23 +97,36 @@ def composite_scores(
     checked_labels(model, pictures)
     found: dict[str, list[Separation]] = {one.name: [] for one in chosen}
     rows: list[dict[str, Any]] = []
+    failed: list[Failure] = []
+    measured = 0
     for left, right in pairs_of(pictures):
-        picture = composite(left.path, right.path, model.info.input.size)
-        a_maps, b_maps = _maps(model, picture, (left.classes[0], right.classes[0]), chosen)
-        for one in chosen:
-            scores = separation(a_maps[one.name], b_maps[one.name])
-            found[one.name].append(scores)
-            row = {"picture": left.path.name, "right picture": right.path.name, "map": one.name}
-            rows.append(row | {figure: getattr(scores, name) for figure, name in FIGURES.items()})
         options.progress(1)
+        try:
+            picture = composite(left.path, right.path, model.info.input.size)
+            a_maps, b_maps = _maps(model, picture, (left.classes[0], right.classes[0]), chosen)
+            of_maps = {one.name: separation(a_maps[one.name], b_maps[one.name]) for one in chosen}
+        except Exception as error:
+            failed.append(failure_of(f"{left.path} | {right.path.name}", error))
+            continue
+        measured += 1
+        for name, scores in of_maps.items():
+            found[name].append(scores)
+            row = {"picture": left.path.name, "right picture": right.path.name, "map": name}
+            rows.append(row | {figure: getattr(scores, attribute) for figure, attribute in FIGURES.items()})
+    check_some_left(failed, measured)
     estimates = {
         name: {
             figure: mean_estimate([getattr(one, attribute) for one in scores]) for figure, attribute in FIGURES.items()
         }
         for name, scores in found.items()
     }
-    of_maps = {name: tuple(scores) for name, scores in found.items()}
-    return SeparationResult(len(pictures), of_maps, estimates=estimates, pictures=tuple(rows))
+    return SeparationResult(
+        measured,
+        {name: tuple(scores) for name, scores in found.items()},
+        estimates=estimates,
+        pictures=tuple(rows),
+        failed=tuple(failed),
+    )
 
 
 FIGURES = {

@@ -1,4 +1,7 @@
-"""Every picture of a set through a checkpoint into metrics: decoding and scoring in threads beside the network."""
+"""Every picture of a set through a checkpoint into metrics: decoding and scoring in threads beside the network.
+
+Whatever fails ends one picture.
+"""
 
 import time
 from collections import deque
@@ -19,6 +22,7 @@ from calm_gui.model.choices import Activation
 from calm_gui.model.input import prepare
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
+from calm_training.evaluate.failures import Failure, check_some_left, failure_of
 from calm_training.evaluate.journal import Journal
 
 __all__ = ["DEFAULT_OPTIONS", "Metric", "Outputs", "SweepOptions", "Swept", "sweep"]
@@ -96,11 +100,17 @@ class Swept:
     metrics : dict
         The metrics with all pictures counted, by name.
     counts : list of dict
-        What every picture counted: ``to_json()`` of the metrics that it touched, by name, in the order of the pictures.
+        What every picture counted: ``to_json()`` of the metrics that it touched, by name, in the order of `pictures`.
+    pictures : list
+        Those that were counted.
+    failed : tuple of Failure
+        Those that weren't.
     """
 
     metrics: dict[str, Any]
     counts: list[dict[str, Any]]
+    pictures: list[Any]
+    failed: tuple[Failure, ...]
 
     def of(self, name: str) -> list[dict[str, Any] | None]:
         """What every picture counted of one metric."""
@@ -123,7 +133,8 @@ class SweepOptions:
     progress : callable
         Told after each picture, with 1.
     seconds : dict
-        Gets the seconds of the last sweep: ``total``, and of the network's thread ``network``.
+        Gets the seconds of the last sweep: ``total``, and of the network's thread ``network``, unless scoring uses
+        the network too.
     """
 
     batch: int = 32
@@ -146,40 +157,66 @@ class Sweep(Generic[AnyPicture]):
     beside: Callable[[AnyPicture], Mapping[Any, Any]]
     network_seconds: float = 0.0
 
-    def count(self, picture: AnyPicture, outputs: Outputs) -> dict[str, Any]:
+    def count(self, picture: AnyPicture, outputs: Outputs | Failure) -> dict[str, Any] | Failure:
         """What one picture counts, as JSON; metrics that it doesn't touch are left out."""
+        if isinstance(outputs, Failure):
+            return outputs
         metrics = self.fresh()
-        self.score(metrics, picture, outputs)
-        return {name: metric.to_json() for name, metric in metrics.items() if metric.images}
+        try:
+            self.score(metrics, picture, outputs)
+            return {name: metric.to_json() for name, metric in metrics.items() if metric.images}
+        except Exception as error:
+            return failure_of(picture.path, error)
 
-    def run(self, pictures: Sequence[AnyPicture], batch: int, pool: ThreadPoolExecutor | None) -> Iterator[Any]:
-        """Counts of every picture, in order."""
+    def run(
+        self, pictures: Sequence[AnyPicture], batch: int, pool: ThreadPoolExecutor | None
+    ) -> Iterator[dict[str, Any] | Failure]:
+        """Counts of every picture, or why it has none, in order."""
         ahead = 4
-        inputs: deque[tuple[AnyPicture, Future[Tensor]]] = deque()
-        counts: deque[Future[dict[str, Any]]] = deque()
+        inputs: deque[tuple[AnyPicture, Future[Tensor | Failure]]] = deque()
+        counts: deque[Future[dict[str, Any] | Failure]] = deque()
         waiting = iter(pictures)
         for start in range(0, len(pictures), batch):
             part = pictures[start : start + batch]
             while len(inputs) < ahead * batch and (picture := next(waiting, None)) is not None:
                 inputs.append((picture, _submit(pool, self._load, picture)))
-            tensors = torch.cat([inputs.popleft()[1].result() for _ in part])
+            loaded = [(picture, waiting_for.result()) for picture, waiting_for in (inputs.popleft() for _ in part)]
             began = time.perf_counter()
-            f, a = self.model.raw(tensors)
-            extra = [self.beside(picture) for picture in part]
+            found = iter(self._outputs([(p, tensor) for p, tensor in loaded if not isinstance(tensor, Failure)]))
             self.network_seconds += time.perf_counter() - began
-            check_raw_outputs(f, a, self.model.info.saliency_activation)
-            for i, picture in enumerate(part):
-                a_row = None if a is None else a[i : i + 1]
-                activation = self.model.info.saliency_activation
-                outputs = Outputs(tensors[i : i + 1], f[i : i + 1], a_row, activation, extra[i])
+            for picture, tensor in loaded:
+                outputs = tensor if isinstance(tensor, Failure) else next(found)
                 counts.append(_submit(pool, self.count, picture, outputs))
             while counts and (len(counts) > ahead * batch or counts[0].done()):
                 yield counts.popleft().result()
         while counts:
             yield counts.popleft().result()
 
-    def _load(self, picture: AnyPicture) -> Tensor:
-        return prepare(load_picture(picture.path), self.model.info.input, self.model.grid)[0]
+    def _load(self, picture: AnyPicture) -> Tensor | Failure:
+        try:
+            return prepare(load_picture(picture.path), self.model.info.input, self.model.grid)[0]
+        except Exception as error:
+            return failure_of(picture.path, error)
+
+    def _outputs(self, loaded: Sequence[tuple[AnyPicture, Tensor]]) -> list[Outputs | Failure]:
+        """The network's outputs of pictures in one pass; one by one if that fails, so that a single one is left out."""
+        if not loaded:
+            return []
+        try:
+            return self._passed(loaded)
+        except Exception as error:
+            if len(loaded) == 1:
+                return [failure_of(loaded[0][0].path, error)]
+            return [outputs for one in loaded for outputs in self._outputs([one])]
+
+    def _passed(self, loaded: Sequence[tuple[AnyPicture, Tensor]]) -> list[Outputs | Failure]:
+        activation = self.model.info.saliency_activation
+        f, a = self.model.raw(torch.cat([tensor for _, tensor in loaded]))
+        check_raw_outputs(f, a, activation)
+        return [
+            Outputs(tensor, f[i : i + 1], None if a is None else a[i : i + 1], activation, self.beside(picture))
+            for i, (picture, tensor) in enumerate(loaded)
+        ]
 
 
 def sweep(
@@ -213,9 +250,15 @@ def sweep(
     -------
     Swept
         The metrics in the order of `fresh`.
+
+    Raises
+    ------
+    NothingMeasuredError
+        If every picture fails.
     """
     began = time.perf_counter()
     total, every = fresh(), []
+    counted, failed = [], []
     known = options.journal.counts(model.identity) if options.journal else {}
     left = [picture for picture in pictures if str(picture.path) not in known]
     work = Sweep(model, fresh, score, beside)
@@ -226,9 +269,15 @@ def sweep(
             counts = known.get(str(picture.path))
             if counts is None:
                 # Through JSON either way, so that a resumed evaluation can't differ.
-                counts = next(results)
+                result = next(results)
+                if isinstance(result, Failure):
+                    failed.append(result)
+                    options.progress(1)
+                    continue
+                counts = result
                 if options.journal:
                     options.journal.add(model.identity, str(picture.path), counts)
+            counted.append(picture)
             every.append(counts)
             for name, state in counts.items():
                 _add(total, name, state, options.journal)
@@ -236,8 +285,12 @@ def sweep(
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
-    options.seconds.update(total=time.perf_counter() - began, network=work.network_seconds)
-    return Swept(total, every)
+    options.seconds.clear()
+    options.seconds.update(total=time.perf_counter() - began)
+    if overlap:
+        options.seconds.update(network=work.network_seconds)
+    check_some_left(failed, len(counted))
+    return Swept(total, every, counted, tuple(failed))
 
 
 def _add(total: dict[str, Any], name: str, state: dict[str, Any], journal: Journal | None) -> None:

@@ -141,42 +141,39 @@ def box_accuracy(
         return method_maps(model, picture.path, picture.classes, chosen)
 
     swept = sweep(model, pictures, fresh, score, options, beside=beside)
+    number = len(swept.pictures)
     found = {name: BoxScores.of(swept.metrics[name], swept.metrics.get(_exact(name))) for name in names}
     right = _counts(swept, "top-1", TopOne())[:, 0]
     estimates = {"": {"top-1": mean_estimate(right)}}
     rows = [
         {"picture": picture.path.name, "map": "", "top-1": int(hit)}
-        for picture, hit in zip(pictures, right, strict=True)
+        for picture, hit in zip(swept.pictures, right, strict=True)
     ]
     for name, scores in found.items():
         metric = swept.metrics[name]
-        levels = _resampled(swept, name, len(pictures))
+        levels = _resampled(swept, name, number)
         estimates[name] = {
-            "MaxBoxAccV2": best_estimate(scores.max_box_acc_v2, levels.mean(1), len(pictures)),
+            "MaxBoxAccV2": best_estimate(scores.max_box_acc_v2, levels.mean(1), number),
             **(
-                {
-                    EXACT: best_estimate(
-                        scores.exact, _resampled(swept, _exact(name), len(pictures)).mean(1), len(pictures)
-                    )
-                }
+                {EXACT: best_estimate(scores.exact, _resampled(swept, _exact(name), number).mean(1), number)}
                 if scores.exact is not None
                 else {}
             ),
             **{
-                f"IoU {level}": best_estimate(value, levels[:, row], len(pictures))
+                f"IoU {level}": best_estimate(value, levels[:, row], number)
                 for row, (level, value) in enumerate(scores.per_iou.items())
             },
         }
-        counts = _counts(swept, name, metric).reshape(len(pictures), *metric.correct.shape)
+        counts = _counts(swept, name, metric).reshape(number, *metric.correct.shape)
         columns = [int(np.searchsorted(metric.thresholds, value)) for value in scores.threshold.values()]
         hits = counts[:, range(len(columns)), columns]
         rows += [
             {"picture": picture.path.name, "map": name}
             | {f"right at IoU {level}": int(hit) for level, hit in zip(scores.per_iou, row, strict=True)}
-            for picture, row in zip(pictures, hits, strict=True)
+            for picture, row in zip(swept.pictures, hits, strict=True)
         ]
     top_one = swept.metrics["top-1"].compute()
-    return BoxResult(len(pictures), top_one, found, estimates=estimates, pictures=tuple(rows))
+    return BoxResult(number, top_one, found, estimates=estimates, pictures=tuple(rows), failed=swept.failed)
 
 
 def _exact(name: str) -> str:
