@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from tiny_checkpoint import write_tiny_set
 import calm_gui
 from calm_gui.errors import CalmError
 from calm_gui.model.backbones import build_classifier
+from calm_gui.model.loaded import LoadedModel
+from calm_training import selection
 from calm_training.adapt import AdaptSettings, adapt
 from calm_training.adapt_teacher import Teacher
 from calm_training.cli import main
@@ -155,6 +158,24 @@ def test_where_truth_is_given_the_command_says_how_well_maps_find_it(
     assert "its mean confidence is " in said and "calibration error" in said
     assert main([*command[:6], str(tmp_path / "other"), "--steps", "3", "--boxes", str(pictures)]) == 1
     assert not (tmp_path / "other").exists()  # said before anything is trained
+
+
+def test_true_classes_are_the_checkpoint_s_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("dog", "cat", "owl", "ant")  # in a table they are numbered by the alphabet
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:test_resnet"), "cpu", classes=names)
+    write_tiny_set(tmp_path, 4, classes=4)
+    head, *rows = (tmp_path / "index.csv").read_text().splitlines()
+    named = [f"{row.split(',')[0]},{names[i]},{row.split(',', 2)[2]}" for i, row in enumerate(rows)]
+    (tmp_path / "index.csv").write_text("\n".join([head.replace("class_index", "class"), *named]))
+    seen: list[int] = []
+
+    def watched(model: LoadedModel, pictures: Any, **options: Any) -> Any:
+        seen.extend(picture.label for picture in pictures)
+        return box_accuracy(model, pictures, **options)
+
+    monkeypatch.setattr(selection, "box_accuracy", watched)
+    selection.scores_of(model, selection.read_validation(tmp_path), ["cam"])
+    assert seen == [0, 1, 2, 3]
 
 
 def test_what_cannot_be_adapted_is_refused_in_words(tmp_path: Path, pictures: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from calm_gui.model.files import write_text
 from calm_gui.model.loaded import LoadedModel, load_model
-from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set
+from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of, read_evaluation_set, with_labels_of
 from calm_training.datasets.masks import MaskedPicture
 from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.masks import mask_accuracy
@@ -47,10 +47,11 @@ def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
 
 
 def scores_of(model: LoadedModel, pictures: EvaluationSet, maps: Sequence[str]) -> dict[str, float]:
-    """The measure of each of some maps of the true class."""
+    """The measure of each of some maps of the true class, which is looked for among the checkpoint's by its name."""
+    labelled = with_labels_of(pictures, model.classes, "the set with boxes or masks")
     if measure_of(pictures) == "PxAP":
-        return dict(mask_accuracy(model, pictures.pictures, maps=maps).maps)
-    return {name: one.max_box_acc_v2 for name, one in box_accuracy(model, pictures.pictures, maps=maps).maps.items()}
+        return dict(mask_accuracy(model, labelled, maps=maps).maps)
+    return {name: one.max_box_acc_v2 for name, one in box_accuracy(model, labelled, maps=maps).maps.items()}
 
 
 def _have_masks(pictures: EvaluationSet) -> bool:
