@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
 
 from calm_gui.api import sample_pictures
@@ -110,6 +110,10 @@ def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
 
 def test_changing_the_theme_blocks_twice_but_briefly(window: MainWindow) -> None:
     """The change and the painting of everything are two turns of the event loop."""
+    for other in QApplication.topLevelWidgets():  # windows that other tests closed would be styled, too
+        if isinstance(other, MainWindow) and other is not window and not other.isVisible():
+            other.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     changed, painted = [], []
     for _ in range(4):
         start = time.thread_time()

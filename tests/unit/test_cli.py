@@ -67,7 +67,7 @@ def test_one_picture_in_every_format(checkpoint, tmp_path, capsys):
         *("afghan_hound.classes.csv", "afghan_hound.classes.json"),
     }
     printed = capsys.readouterr().out
-    assert "attribution: sum" in printed and "adds up" in printed and f"{base}.pdf" in printed
+    assert "attribution of dog: sum" in printed and "adds up" in printed and f"{base}.pdf" in printed
 
 
 def test_the_numbers_are_those_of_the_api(checkpoint, tmp_path):

@@ -27,7 +27,7 @@ def explain(*arguments: str) -> int:
 def test_a_method_asked_for_as_a_reading_is_told_how_to_ask(capsys):
     with pytest.raises(SystemExit):
         explain(str(SAMPLE), "--reading", "grad_cam")
-    assert "grad_cam is no reading but a method of others; ask for it by --map grad_cam" in capsys.readouterr().err
+    assert "grad_cam is another method, not a reading; use --map grad_cam" in capsys.readouterr().err
 
 
 def test_the_kind_of_a_file_has_a_word_of_its_own():
