@@ -56,6 +56,8 @@ class Adaptation(QObject):
         self._process.readyReadStandardError.connect(self._read_errors)
         self._process.errorOccurred.connect(self._failed_to_start)
         self._process.finished.connect(self._finished)
+        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
+        self._patience.timeout.connect(self._process.kill)
 
     @property
     def running(self) -> bool:
@@ -87,7 +89,7 @@ class Adaptation(QObject):
         self._cancelled = True
         if os.name == "posix":
             self._process.terminate()
-            QTimer.singleShot(_PATIENCE_MS, self._process, self._process.kill)
+            self._patience.start()
         else:  # a console program there gets no such message
             self._process.kill()
 
@@ -132,6 +134,7 @@ class Adaptation(QObject):
             self._hub.complained.emit(f"calm-train can't be started: {self._process.errorString()}")
 
     def _finished(self, status: int, ended: QProcess.ExitStatus) -> None:
+        self._patience.stop()  # or it would end a child that is started soon after
         self._read()
         self._read_errors()
         self._hub.progressed.emit(None)

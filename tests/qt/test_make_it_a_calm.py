@@ -119,6 +119,7 @@ def test_cancelled_it_goes_on_when_it_is_started_again(window: MainWindow, qtbot
     window.status.cancel.click()  # the button beside the bar
     qtbot.waitUntil(lambda: not adaptation.running, timeout=WAIT)
     assert not window.status.cancel.isVisible() and "goes on" in window.status._message
+    assert not adaptation._patience.isActive(), "the next child would be ended"
     assert sorted(p.name for p in out.iterdir()) == [
         "adapt.json",
         "features.npy",
