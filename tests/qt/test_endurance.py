@@ -181,11 +181,11 @@ def export(window):
     window.findChild(ExportDialog).save(str(out / "x.pdf"))
 
 def method(window):
-    def tell(text):
-        if "pass 2" in window.workspace.status:
+    def tell(progress):
+        if progress and progress.done == 2:
             print("interrupted", flush=True)
             window.close()
-    window.hub.status_changed.connect(tell)
+    window.hub.progressed.connect(tell)
     window.workspace.change_pane(0, shows=shows_from_text("method:occlusion"))
 
 def begin(window):
