@@ -60,7 +60,7 @@ def save(widget: QWidget, name: str, to: Path = OUT) -> None:
     width, height = image.width(), image.height()
     rows = Image.frombuffer("RGB", (width, height), bytes(image.constBits()), "raw", "RGB", image.bytesPerLine(), 1)
     to.mkdir(parents=True, exist_ok=True)
-    rows.save(to / f"{name}.webp", quality=95, use_sharp_yuv=True, method=6)
+    rows.save(to / f"{name}.webp", quality=85, use_sharp_yuv=True, method=6)
     (to / f"{name}.png").unlink(missing_ok=True)  # of earlier versions
     print(name)
 
