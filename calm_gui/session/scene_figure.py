@@ -119,6 +119,8 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
     ]
     if not contents:
         raise ExportError("there is no map to export in the chosen panes")
+    if any(c.shown is None and c.pane.picture not in (None, scene.state.picture) for c in contents):
+        raise ExportError("a figure shows another picture only with a map; give that pane a reading, or leave it out")
     titles = [_title(c) for c in contents]
     if what == "pair":
         titles = ["Picture", titles[0]] if contents[0].source else []

@@ -1,6 +1,7 @@
 """The window with a real picture: panes, ledger, undo, failures that leave things as they were."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.readings import Reading
+from calm_gui.errors import ExportError
 from calm_gui.qt.app import build_window
 from calm_gui.qt.dialogs.about import about_html
 from calm_gui.qt.dialogs.export_dialog import ExportDialog
@@ -27,6 +29,7 @@ from calm_gui.render.notation import Notation
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
+from calm_gui.session.scene_figure import scene_figure, view_spec
 from calm_gui.session.state import Threshold
 
 ROLES = {"A": "target", "B": "contrast"}
@@ -428,3 +431,18 @@ def test_figure_1_as_exported_names_b_where_it_shows_b(window: MainWindow) -> No
         assert len(sums) == 1 and f"{p[letter]:.3f}" in sums[0], words
         assert sum(text.endswith(f"p({letter}|x)") for text in own) == 1, words
     dialog.deleteLater()
+
+
+def test_a_figure_never_draws_one_picture_for_another(window: MainWindow, settle: Callable[[], None]) -> None:
+    workspace = window.workspace
+    workspace.open_pictures(sample_pictures()[:2])
+    settle()
+    other = next(key for key in workspace.state.pictures if key != workspace.state.picture)
+    workspace.set_panes([Pane.of("attribution"), Pane.of("picture", picture=other)])
+    settle()
+    scene = window.hub.scene
+    with pytest.raises(ExportError, match="another picture only with a map"):
+        scene_figure(scene, view_spec(scene, "panes"), "panes")
+    workspace.set_panes([Pane.of("attribution"), Pane.of("picture", picture=workspace.state.picture)])
+    settle()
+    assert scene_figure(window.hub.scene, view_spec(window.hub.scene, "panes", dpi=60), "panes")
