@@ -4,7 +4,7 @@
 #   RELEASE=bookworm tools/bare-system.sh ROOT FOLDER COMMAND
 #
 # ROOT    folder of the system; made at the first call (some 250 MB)
-# FOLDER  appears in it as /work, readable
+# FOLDER  appears in it as /packages, readable
 # MIRROR  Debian's mirror, by default the one that debootstrap takes
 #
 # Settings of pip and certificates come from the environment (PIP_*, *_CA_*, SSL_*) and from /etc/pip.conf. A folder of wheels that
@@ -33,7 +33,7 @@ on() {  # SOURCE TARGET OPTIONS...
     mount "${@:3}" "$1" "$root$2"
     mounted+=("$root$2")
 }
-on "$folder" /work --bind -o ro
+on "$folder" /packages --bind -o ro
 on proc /proc -t proc
 on /dev /dev --bind
 case ${PIP_FIND_LINKS:-} in

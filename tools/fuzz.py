@@ -3,6 +3,8 @@
 Each input is a good file of some kind, changed at random, and goes through the loader that the program uses. Only our
 own errors may come out, each within 10 s; the process may not grow by 2 GB, and may not end. The work is done in a
 process of its own, so that a crash is counted and doesn't end the run. Equal seeds give equal inputs.
+
+Long: a kind of broken file is a few lines, and the kinds share one way of changing and judging them.
 """
 
 import argparse

@@ -26,7 +26,7 @@ systems() {
             RELEASE=$release tools/bare-system.sh "$work/$release" dist "
                 set -e
                 rm -rf /tmp/calm-gui /tmp/out && python3 -m venv /tmp/calm-gui
-                /tmp/calm-gui/bin/pip install --quiet /work/$(basename "$package")
+                /tmp/calm-gui/bin/pip install --quiet /packages/$(basename "$package")
                 cd /tmp
                 calm=/tmp/calm-gui/bin
                 \$calm/calm-explain $picture --target n02084071 --format png,npz --out /tmp/out --device cpu

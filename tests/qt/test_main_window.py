@@ -1,4 +1,7 @@
-"""The window with a real picture: panes, ledger, undo, failures that leave things as they were."""
+"""The window with a real picture: panes, ledger, undo, failures that leave things as they were.
+
+Long: the tests share one window and the state that each gives back to the next.
+"""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Work that a person did is never lost unasked: files, keys, sessions, regions, named sets, batches."""
+"""Work that a person did is never lost unasked: files, keys, sessions, regions, named sets, batches.
+
+Long: one file for every way to lose work, so that a missing one is seen.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""A tour through the window: each feature through its widgets, held against the library's numbers."""
+"""A tour through the window: each feature through its widgets, held against the library's numbers.
+
+Long: one tour, whose stations share the window and the numbers that it is held against.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""The window's layout: how much of it the pictures get, docks that are remembered, nothing cut or beyond the screen."""
+"""The window's layout: how much of it the pictures get, docks that are remembered, nothing cut or beyond the screen.
+
+Long: every rule of the layout is measured on one window, which takes a while to build.
+"""
 
 import os
 import subprocess

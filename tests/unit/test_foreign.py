@@ -1,4 +1,7 @@
-"""Checkpoints of strangers: read without running anything, given the right names, or refused with the cause."""
+"""Checkpoints of strangers: read without running anything, given the right names, or refused with the cause.
+
+Long: one place for all foreign files, since the same few checkpoints are written for each of them.
+"""
 
 import argparse
 import json

@@ -1,4 +1,7 @@
-"""Session logic without Qt: store, expressions, persistence, annotation, ground truth, hierarchy files."""
+"""Session logic without Qt: store, expressions, persistence, annotation, ground truth, hierarchy files.
+
+Long: the parts share the small hierarchy and ImageNet's classes, which take a while to load.
+"""
 
 import json
 from pathlib import Path

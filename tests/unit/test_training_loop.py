@@ -1,4 +1,7 @@
-"""The training loop on tiny real runs: resuming bit for bit, several processes, frozen stages, the run's files."""
+"""The training loop on tiny real runs: resuming bit for bit, several processes, frozen stages, the run's files.
+
+Long: the runs share their pictures and settings, which are made once.
+"""
 
 import dataclasses
 import json
