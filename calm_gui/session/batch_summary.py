@@ -11,11 +11,18 @@ from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.threshold import component_boxes, credible_cells
 from calm_gui.model.files import write_bytes, write_text
+from calm_gui.model.parquet import as_parquet, has_parquet
 from calm_gui.session.picture_result import Row
 from calm_gui.session.request import parse_set
 from calm_gui.session.summary_columns import COLUMNS, CREDIBLE_MASS
 
 __all__ = ["summary_row", "write_summary"]
+
+_TEXTS = {
+    *("file", "name", "checkpoint", "predicted_wnid", "predicted_name", "truth_name"),
+    *("target", "target_name", "contrast_name"),
+}
+_COUNTS = {"predicted_index", "truth_index", "target_size"}
 
 
 def summary_row(
@@ -96,36 +103,8 @@ def write_summary(rows: Sequence[Row], path: str | Path, *, overwrite: bool = Fa
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, text.getvalue(), overwrite=overwrite)
-    parquet = _as_parquet(rows)
-    if parquet is None:
+    if not has_parquet():
         return [path]
-    write_bytes(path.with_suffix(".parquet"), parquet, overwrite=overwrite)
+    kinds = {key: str if key in _TEXTS else int if key in _COUNTS else float for key in COLUMNS}
+    write_bytes(path.with_suffix(".parquet"), as_parquet(kinds, rows), overwrite=overwrite)
     return [path, path.with_suffix(".parquet")]
-
-
-def _as_parquet(rows: Sequence[Row]) -> bytes | None:
-    try:
-        import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        from pyarrow import parquet
-    except ImportError:
-        return None
-    texts = {
-        "file",
-        "name",
-        "checkpoint",
-        "predicted_wnid",
-        "predicted_name",
-        "truth_name",
-        "target",
-        "target_name",
-        "contrast_name",
-    }
-    counts = {"predicted_index", "truth_index", "target_size"}
-    kinds = {
-        key: pyarrow.string() if key in texts else pyarrow.int64() if key in counts else pyarrow.float64()
-        for key in COLUMNS
-    }
-    target = io.BytesIO()
-    schema = pyarrow.schema(list(kinds.items()))
-    parquet.write_table(pyarrow.Table.from_pylist([dict(row) for row in rows], schema=schema), target)
-    return target.getvalue()

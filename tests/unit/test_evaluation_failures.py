@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from test_evaluation_layouts import WNIDS, cub
+from test_evaluation_layouts import WNIDS, cub, save, write
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.api import load_checkpoint
@@ -231,3 +231,43 @@ def test_a_part_of_a_report_that_nothing_could_be_measured_in_leaves_the_others(
     assert "Remove and classify: none of 1 pictures" in capsys.readouterr().err
     page = (out / "report.md").read_text()
     assert "Not measured: none of 1 pictures" in page and "MaxBoxAccV2" in page and "Figure 3" in page
+
+
+BIRDS = ("009.Brewer_Blackbird", "010.Red_winged_Blackbird")
+
+
+def birds_with_cues(root: Path, count: int) -> None:
+    """Test pictures of two classes in turn that differ in their wings alone, all parts in sight."""
+    numbers = range(1, count + 1)
+    files = [f"{BIRDS[i % 2]}/{i}.png" for i in numbers]
+    for i, file in zip(numbers, files, strict=True):
+        save(root / "images" / file, i)
+    write(root / "images.txt", *(f"{i} {file}" for i, file in zip(numbers, files, strict=True)))
+    write(root / "image_class_labels.txt", *(f"{i} {9 + i % 2}" for i in numbers))
+    write(root / "train_test_split.txt", *(f"{i} 0" for i in numbers))
+    write(root / "bounding_boxes.txt", *(f"{i} 4.0 4.0 88.0 60.0" for i in numbers))
+    write(root / "parts/parts.txt", "1 left wing", "2 tail")
+    write(root / "parts/part_locs.txt", *(f"{i} {part} {30 * part}.0 40.0 1" for i in numbers for part in (1, 2)))
+    write(root / "attributes/attributes.txt", "1 has_wing_color::red", "2 has_tail_shape::notched")
+    write(root / "attributes/class_attribute_labels_continuous.txt", *["0.0 0.0"] * 9, "90.0 0.0")
+
+
+def test_cues_without_a_damaged_picture(tmp_path, capsys):
+    birds = tmp_path / "birds"
+    birds_with_cues(birds, 4)
+    trained = write_tiny_checkpoint(tmp_path / "birds.safetensors", names=BIRDS)
+    bad = birds / "images" / BIRDS[1] / "3.png"
+    bad.write_bytes(b"not a picture")
+    assert main(command("cues", trained, birds, tmp_path / "a.json")) == 1
+    said = capsys.readouterr()
+    assert "1 picture failed" in said.err and bad.name in said.err and "picture that failed" in said.out
+    (found,) = json.loads((tmp_path / "a.json").read_text())["results"].values()
+    (failed,) = found.pop("failed")
+    assert failed["picture"] == str(bad) and "isn't a picture" in failed["reason"]
+    for name in ("images", "image_class_labels", "train_test_split"):
+        lines = (birds / f"{name}.txt").read_text().splitlines()
+        write(birds / f"{name}.txt", *(line for line in lines if not line.startswith("3 ")))
+    assert main(command("cues", trained, birds, tmp_path / "b.json")) == 0
+    (rest,) = json.loads((tmp_path / "b.json").read_text())["results"].values()
+    assert found == rest and found["images"] == 3 and found["pairs"]["1"] == 1
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from synthetic import CLASSES
 from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.errors import DataError
+from calm_gui.model.parquet import has_parquet
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.evaluation_set import annotations_of, layout_of, read_evaluation_set, with_labels_of
 from calm_training.evaluate import main
+from calm_training.evaluate.evaluation import Result
+from calm_training.evaluate.scores_table import scores_files, write_scores
 
 NAMES = [CLASSES[0].name, CLASSES[1].name]
 WNIDS = [str(CLASSES[0].wnid), str(CLASSES[1].wnid)]
@@ -133,6 +137,26 @@ def test_commands_on_every_layout(make, tmp_path, tiny, capsys):
         with out.with_suffix(".csv").open() as file:
             assert {row["checkpoint"] for row in csv.DictReader(file)} == {tiny}
     capsys.readouterr()
+
+
+def test_scores_of_every_picture_are_csv_and_parquet(tmp_path):
+    rows = [
+        {"picture": 'a, "b".png', "map": "cam", "energy": 0.25, "right": True, "parts": 2},
+        {"picture": "c.png", "map": "cam", "energy": math.nan, "right": False, "entropy": np.float32(0.5), "parts": 1},
+    ]
+    write_scores({"demo": Result(2, pictures=tuple(rows))}, tmp_path / "x.json")
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert first == {"checkpoint": "demo", **{k: str(v) for k, v in rows[0].items()}, "entropy": ""}
+    assert second["energy"] == "" and float(second["entropy"]) == 0.5
+    assert scores_files(tmp_path / "x.json") == sorted(path for path in tmp_path.iterdir())
+    if not has_parquet():
+        return
+    from pyarrow import parquet
+
+    table = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    assert table[0] == {"checkpoint": "demo", **rows[0], "entropy": None}
+    assert table[1]["energy"] is None and table[1]["entropy"] == 0.5 and type(table[1]["parts"]) is int
 
 
 def test_boxes_of_cub(tmp_path):

@@ -152,7 +152,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from calm_training.evaluate.failures import failed_of, failure_table, say_failures
     from calm_training.evaluate.plan import content_of, journal_of, read_set
     from calm_training.evaluate.plot import draw
-    from calm_training.evaluate.scores_csv import pictures_csv
+    from calm_training.evaluate.scores_table import write_scores
     from calm_training.evaluate.table import markdown
 
     plan = _plan(options)
@@ -178,7 +178,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.out:
         write_text(files[0], said, overwrite=options.overwrite)
         write_text(files[1], f"{text}\n", overwrite=options.overwrite)
-        write_text(files[2], pictures_csv(results), overwrite=options.overwrite)
+        write_scores(results, options.out, overwrite=options.overwrite)
         draw(plan.evaluation, results, options.out, overwrite=options.overwrite)
     if journal:
         journal.discard()
@@ -241,7 +241,9 @@ def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) 
 
 def _files(out: Path) -> list[Path]:
     """What an evaluation writes: numbers, tables, scores of every picture, plots."""
-    beside = [out.with_suffix(suffix) for suffix in (".md", ".csv", ".png", ".svg")]
+    from calm_training.evaluate.scores_table import scores_files
+
+    beside = [out.with_suffix(".md"), *scores_files(out), out.with_suffix(".png"), out.with_suffix(".svg")]
     if out in beside:
         raise DataError(f"{out} names the JSON file, and the {out.suffix} is written beside it; use .json")
     return [out, *beside]

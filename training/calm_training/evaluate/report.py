@@ -24,7 +24,7 @@ from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.plan import content_of, digest_of, journal_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
-from calm_training.evaluate.scores_csv import pictures_csv
+from calm_training.evaluate.scores_table import write_scores
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table
 
@@ -172,7 +172,7 @@ def run_part(
     tables = [{"head": table.head, "rows": table.rows} for table in shown]
     content = {"settings": settings, **content_of(part.plan, results), "tables": tables}
     write_text(target, json.dumps(content, indent=1, allow_nan=False), overwrite=True)
-    write_text(target.with_suffix(".csv"), pictures_csv(results), overwrite=True)
+    write_scores(results, target, overwrite=True)
     draw(part.plan.evaluation, results, target, overwrite=True)
     journal.discard()
     return _section(part, content)
