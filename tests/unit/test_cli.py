@@ -160,8 +160,9 @@ def test_all_inputs_failing_is_status_one(checkpoint, capsys):
         (["{sample}", "--dpi", "1"], "dpi"),
     ],
 )
-def test_unusable_arguments_are_status_two_and_one_sentence(checkpoint, tmp_path, capsys, arguments, said):
+def test_unusable_arguments_are_status_two_and_one_sentence(checkpoint, tmp_path, monkeypatch, capsys, arguments, said):
     (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)  # a folder that nobody may write into would be told first
     (tmp_path / "file").write_text("{}")
     places = {"sample": SAMPLE, "tmp": tmp_path, "file": tmp_path / "file", "empty": tmp_path / "empty"}
     filled = [text.format(**places) for text in arguments]

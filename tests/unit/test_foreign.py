@@ -218,6 +218,7 @@ def test_no_command_leaves_a_marker(inputs: Path, command: str, tmp_path: Path) 
     for name in MALICIOUS:
         data = tmp_path / name
         shutil.copytree(inputs / "wsol", data)
+        data.chmod(0o755)  # the original's folder may be read-only
         (data / "run").mkdir()
         shutil.copy(inputs / name, data / "run" / "state.pt")
         shutil.copy(inputs / name, data / "run" / "config.json")
