@@ -11,6 +11,8 @@ Importing this package loads neither torch nor Qt; the first use of a name below
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from calm_gui.version import __version__
+
 if TYPE_CHECKING:
     from calm_gui.api import bundled_checkpoints, from_module, load_checkpoint, sample_pictures
     from calm_gui.core.cam_explanation import CamExplanation
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from calm_gui.core.region import Region
     from calm_gui.errors import CalmError
     from calm_gui.model.loaded import LoadedModel
-
-__version__ = "0.2.0"
 
 _HOMES = {
     "CalmError": "calm_gui.errors",

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from calm_gui import __version__
 from calm_gui.cli.command import UNUSABLE, command
+from calm_gui.version import __version__
 
 __all__ = ["build_parser", "main", "parse", "script"]
 

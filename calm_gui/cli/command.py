@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Protocol
 
-import calm_gui
 from calm_gui.errors import CalmError, why_unexpected
 from calm_gui.log_file import log_handler, log_path
+from calm_gui.version import __version__
 
 __all__ = ["FAILED", "INTERRUPTED", "TERMINATED", "UNUSABLE", "command"]
 
@@ -133,7 +133,7 @@ class _Details(logging.Handler):
         except (OSError, RuntimeError):  # RuntimeError: there is no home folder
             return
         if not self.written:
-            what = f"calm-gui {calm_gui.__version__}, Python {platform.python_version()}, {platform.platform()}"
+            what = f"calm-gui {__version__}, Python {platform.python_version()}, {platform.platform()}"
             file.emit(logging.LogRecord(record.name, logging.ERROR, "", 0, what, None, None))
         file.emit(record)
         file.close()

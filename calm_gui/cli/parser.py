@@ -3,7 +3,6 @@
 import argparse
 from typing import get_args
 
-import calm_gui
 from calm_gui.cli.answer_options import add_answer_options
 from calm_gui.core.readings import READINGS
 from calm_gui.errors import ReadingError
@@ -11,6 +10,7 @@ from calm_gui.methods import METHODS
 from calm_gui.render.figure_spec import FigureLayout
 from calm_gui.session.formats import FORMATS
 from calm_gui.session.pane import shows_text
+from calm_gui.version import __version__
 
 __all__ = ["build_parser"]
 
@@ -43,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("pictures", nargs="*", metavar="PICTURE_OR_FOLDER", help="pictures and folders of pictures")
-    add("--version", action="version", version=f"calm-gui {calm_gui.__version__}")
+    add("--version", action="version", version=f"calm-gui {__version__}")
 
     group = parser.add_argument_group("question")
     add = group.add_argument

@@ -11,7 +11,7 @@ from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.joint import ClassScores
 from calm_gui.core.lookup import ClassSetLike
 from calm_gui.core.maps import Map
-from calm_gui.core.readings import CAM, Reading
+from calm_gui.core.readings import CAM, READINGS
 from calm_gui.core.region import Region
 from calm_gui.errors import ReadingError
 from calm_gui.late import np
@@ -48,9 +48,9 @@ class CamExplanation(AnyExplanation):
         super().__init__(f, geometry, classes, hierarchy, supersets, source)
         self.evidence = ClassScores(self.f)
 
-    def lacks(self, reading: Reading) -> str:
+    def lacks(self, reading: str) -> str:
         """CAM has no p(z|x), so none of CALM's readings is defined."""
-        return f"a CAM checkpoint has no p(y,z|x), so {reading.title.lower()} is undefined; it has cam"
+        return f"a CAM checkpoint has no p(y,z|x), so {READINGS[reading].title.lower()} is undefined; it has cam"
 
     def _probability_in(self, classes: ClassSet, region: Region) -> float:
         raise ReadingError("CAM gives no probability of a region; use a CALM checkpoint")

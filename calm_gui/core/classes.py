@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, SupportsIndex, cast, overload
 
 from calm_gui.errors import ClassLookupError
 from calm_gui.late import np
@@ -254,7 +254,7 @@ class ClassTable(Sequence[ClassInfo]):
         if isinstance(item, ClassInfo):
             return item in self._classes
         try:
-            return not isinstance(item, bool) and 0 <= operator.index(item) < len(self)  # type: ignore[arg-type]
+            return not isinstance(item, bool) and 0 <= operator.index(cast("SupportsIndex", item)) < len(self)
         except TypeError:
             return False
 

@@ -9,7 +9,7 @@ from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.joint import ClassLogits
-from calm_gui.core.readings import CAM, Reading
+from calm_gui.core.readings import CAM, READINGS
 from calm_gui.core.region import Region
 from calm_gui.errors import ReadingError
 from calm_gui.late import np
@@ -56,13 +56,13 @@ class ClassifierExplanation(AnyExplanation):
     def _cells(self) -> tuple[int, int]:
         return 1, 1
 
-    def lacks(self, reading: Reading) -> str:
+    def lacks(self, reading: str) -> str:
         """No reading is defined: there is neither p(y,z|x) nor a class score at a place."""
-        what = "class score at a place" if reading is CAM else "p(y,z|x)"
-        head = "" if reading is not CAM else ": its head is more than pooling and one linear layer"
+        what = "class score at a place" if reading == CAM.key else "p(y,z|x)"
+        head = "" if reading != CAM.key else ": its head is more than pooling and one linear layer"
         return (
-            f"this classifier has no {what}{head}, so {reading.title} is undefined; ask a method such as grad_cam, "
-            "or make it a CALM: File > Make it a CALM, or calm-train adapt"
+            f"this classifier has no {what}{head}, so {READINGS[reading].title} is undefined; ask a method "
+            "such as grad_cam, or make it a CALM: File > Make it a CALM, or calm-train adapt"
         )
 
     def _probability_in(self, classes: ClassSet, region: Region) -> float:

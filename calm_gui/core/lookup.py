@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from calm_gui.core.classes import ClassInfo, ClassSet, ClassTable
 from calm_gui.core.hierarchy import Hierarchy, Node
@@ -37,7 +37,7 @@ def resolve(what: ClassSetLike, classes: ClassTable, hierarchy: Hierarchy | None
     elif isinstance(what, ClassInfo):
         chosen = _from_class(what, classes)
     elif _is_row(what):
-        chosen = resolve(what[0], classes, hierarchy)  # type: ignore[index]
+        chosen = resolve(what[0], classes, hierarchy)
     elif str(getattr(what, "dtype", "")).removeprefix("torch.") == "bool":
         chosen = _from_mask(what, classes)
     elif (index := _as_index(what)) is not None:
@@ -61,7 +61,7 @@ def _from_class(info: ClassInfo, classes: ClassTable) -> ClassSet:
     return ClassSet([own.index])
 
 
-def _is_row(what: object) -> bool:
+def _is_row(what: object) -> TypeGuard[tuple[Any, Any]]:
     """Whether it is a row of ``top()``: an index and its probability."""
     return (
         isinstance(what, tuple)

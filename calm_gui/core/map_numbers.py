@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from calm_gui.core.geometry import Box, Geometry
 from calm_gui.core.threshold import ThresholdKind, component_boxes, threshold_cells
@@ -11,8 +11,6 @@ from calm_gui.late import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from calm_gui.core.maps import Map
 
 __all__ = ["MapNumbers"]
 
@@ -39,32 +37,28 @@ class MapNumbers:
     __array_priority__ = 100  # so that ``np.float64(2) * map`` is a map too
 
     def _combined(self, sign: str, first: Any, second: Any) -> Any:
-        from calm_gui.core.map_arithmetic import combined
+        """What an operation makes of this map and something else; NotImplemented for what is no numbers."""
+        raise NotImplementedError
 
-        other = second if first is self else first
-        if isinstance(other, str) or not (hasattr(other, "__array__") or np.isscalar(other)):
-            return NotImplemented
-        return combined(sign, first, second)
-
-    def __add__(self, other: Any) -> Map:
+    def __add__(self, other: Any) -> Self:
         return self._combined("+", self, other)
 
-    def __sub__(self, other: Any) -> Map:
+    def __sub__(self, other: Any) -> Self:
         return self._combined("\N{MINUS SIGN}", self, other)
 
-    def __rsub__(self, other: Any) -> Map:
+    def __rsub__(self, other: Any) -> Self:
         return self._combined("\N{MINUS SIGN}", other, self)
 
-    def __mul__(self, other: Any) -> Map:
+    def __mul__(self, other: Any) -> Self:
         return self._combined("\N{MULTIPLICATION SIGN}", self, other)
 
-    def __truediv__(self, other: Any) -> Map:
+    def __truediv__(self, other: Any) -> Self:
         return self._combined("/", self, other)
 
-    def __rtruediv__(self, other: Any) -> Map:
+    def __rtruediv__(self, other: Any) -> Self:
         return self._combined("/", other, self)
 
-    def __neg__(self) -> Map:
+    def __neg__(self) -> Self:
         return self * -1
 
     __radd__, __rmul__ = __add__, __mul__
@@ -104,10 +98,8 @@ class MapNumbers:
         ReadingError
             Unless exactly one is given and makes sense, and the map is finite.
         """
-        given: list[tuple[ThresholdKind, float]] = []
-        for kind, number in (("mass", mass), ("min-max", tau), ("value", value)):
-            if number is not None:
-                given.append((kind, float(number)))  # type: ignore[arg-type]
+        kinds: tuple[tuple[ThresholdKind, float | None], ...] = (("mass", mass), ("min-max", tau), ("value", value))
+        given = [(kind, float(number)) for kind, number in kinds if number is not None]
         if len(given) != 1:
             raise ReadingError("a threshold is one of mass=SHARE, tau=SHARE and value=NUMBER")
         if tau is not None and not 0 <= tau <= 1:

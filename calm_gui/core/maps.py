@@ -2,165 +2,33 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.classes import ClassSet
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.geometry import Geometry, interpolate
+from calm_gui.core.hierarchy import Node
+from calm_gui.core.map_kind import MapKind, Telling
 from calm_gui.core.map_numbers import MapNumbers
+from calm_gui.errors import ReadingError
 from calm_gui.late import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from calm_gui.core.explanation import AnyExplanation
-    from calm_gui.core.hierarchy import Node
-
     Float32 = NDArray[np.float32]
 
-__all__ = ["AnyMap", "Map", "MapKind", "SumCheck", "Telling", "WinnerMap", "missing_words"]
+__all__ = ["AnyMap", "Computed", "Map", "SumCheck", "WinnerMap"]
 
 SUM_TOLERANCE = 1e-4
 """Relative tolerance of the sum check."""
 
 _DENORMAL = 1e-37
 """Probabilities below this have lost digits in float32 and can't be held to a relative tolerance."""
-
-
-@dataclass(frozen=True)
-class Telling:
-    """What a sentence about a map is made of; the names are those that the user sees.
-
-    Attributes
-    ----------
-    shown : Map or WinnerMap
-    target, contrast : str
-        Names of A and B.
-    a : str
-        A with its article: ``an Afghan hound``, ``one of 12 classes``.
-    inside : (str, str) or None
-        The map's sum in the region that was drawn last, as text, and that region's name.
-    number : callable
-        A number as people read it.
-    article : callable
-        A name with its article.
-    """
-
-    shown: AnyMap
-    target: str
-    contrast: str
-    a: str
-    inside: tuple[str, str] | None
-    number: Callable[[float], str]
-    article: Callable[[str], str]
-
-    @property
-    def total(self) -> float:
-        """The map's sum; of a winner map, what its winners have."""
-        return self.shown.sum if isinstance(self.shown, Map) else float(self.shown.values.sum(dtype=np.float64))
-
-
-class MapKind(ABC):
-    """What maps of one kind are: a reading, or a method of others.
-
-    Attributes
-    ----------
-    family : str
-        What its key stands under in manifests: ``reading`` or ``method``.
-    key : str
-        In files and on command lines.
-    title : str
-        For people.
-    short : str
-        The same where there is little room; empty where the title will do.
-    formula : str
-        With A for the target and B for the contrast.
-    question : str
-        What the map answers.
-    meaning : str
-        The same in a few words.
-    unit : str
-        What one value is.
-    quantity : str
-        Only maps of one quantity share a scale.
-    scale_title : str
-        Above a scale of the quantity; empty for the label.
-    takes_target, takes_contrast : bool
-        Whether it is about A, about B too.
-    signed : bool
-        Whether values below zero have a meaning.
-    times_uniform : bool
-        Whether values may be written as multiples of the uniform probability.
-    sum_text : str
-        What a map's sum is, with ``{}`` in the number's place; empty where it means nothing.
-    """
-
-    family: str = ""
-    key: str = ""
-    title: str = ""
-    short: str = ""
-    formula: str = ""
-    question: str = ""
-    meaning: str = ""
-    unit: str = ""
-    quantity: str = ""
-    scale_title: str = ""
-    takes_target: bool = True
-    takes_contrast: bool = False
-    signed: bool = False
-    times_uniform: bool = False
-    sum_text: str = ""
-
-    @abstractmethod
-    def sentence(self, telling: Telling) -> str:
-        """A map in a plain sentence with its number."""
-
-    def title_in(self, explanation: AnyExplanation) -> str:
-        """The title of an explanation's map."""
-        return self.title
-
-    def signed_in(self, unit: str) -> bool:
-        """Whether values below zero have a meaning in one of the units that the kind has."""
-        return self.signed
-
-    def ends_in(self, unit: str) -> tuple[float, float] | None:
-        """Ends of the scale that maps in a unit have whatever their values; None to fit it to them."""
-        return None
-
-    @property
-    def label(self) -> str:
-        """What stands on a button: the short title, or the title."""
-        return self.short or self.title
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What else descriptions of exports say of the kind."""
-        return {}
-
-    @property
-    def slug(self) -> str:
-        """The key as it stands in names of files."""
-        return self.key
-
-    def formula_of(self, letter: str) -> str:
-        """The formula with another letter for the target."""
-        return self.formula.replace("A", letter)
-
-    def sum_words(self, total: str, letter: str = "A") -> str:
-        """What a map's sum is, in numbers; empty where it means nothing."""
-        return self.sum_text.replace("A", letter).format(total)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.key}>"
-
-
-def missing_words(kind: MapKind) -> str:
-    """Which words a kind lacks, in words; empty if none."""
-    words = ("key", "title", "formula", "question", "meaning", "unit", "quantity")
-    return ", ".join(f"its {word}" for word in words if not getattr(kind, word))
 
 
 @dataclass(frozen=True)
@@ -195,7 +63,7 @@ class SumCheck:
 class _Shown:
     """What maps of every kind do in the same way: be saved, be plotted, show themselves in a notebook."""
 
-    explanation: Any
+    explanation: ClassifiedPicture
 
     def save(self, path: str) -> None:
         """Write the map to an `.npz` file, and `<name>.json` that says what it is; see `calm_gui.render.arrays`."""
@@ -231,7 +99,7 @@ class Map(MapNumbers, _Shown):
 
     values: Float32
     kind: MapKind
-    explanation: AnyExplanation
+    explanation: ClassifiedPicture
     target: ClassSet | None = None
     contrast: ClassSet | None = None
     check: SumCheck | None = None
@@ -281,6 +149,12 @@ class Map(MapNumbers, _Shown):
             return told.classes.name_of(next(iter(target)))
         node = told.hierarchy.node_of(target) if told.hierarchy is not None else None
         return node.name if node else f"{len(target)} classes"
+
+    def _combined(self, sign: str, first: Any, second: Any) -> Any:
+        other = second if first is self else first
+        if isinstance(other, str) or not (hasattr(other, "__array__") or np.isscalar(other)):
+            return NotImplemented
+        return _combined(sign, first, second)
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape
@@ -342,7 +216,7 @@ class WinnerMap(_Shown):
     depth: int
     overlapping: bool
     kind: MapKind
-    explanation: AnyExplanation
+    explanation: ClassifiedPicture
 
     @property
     def reading(self) -> str:
@@ -353,6 +227,11 @@ class WinnerMap(_Shown):
     def geometry(self) -> Geometry:
         """How the grid lies on the picture."""
         return self.explanation.geometry
+
+    @property
+    def sum(self) -> float:
+        """What the winners have in all."""
+        return float(self.values.sum(dtype=np.float64))
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape
@@ -368,3 +247,96 @@ class WinnerMap(_Shown):
 
 
 AnyMap = Map | WinnerMap
+
+
+_OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "\N{MINUS SIGN}": operator.sub,
+    "\N{MULTIPLICATION SIGN}": operator.mul,
+    "/": operator.truediv,
+}
+
+
+class Computed(MapKind):
+    """What a map computed from others is: no reading, so that nothing is promised of its sum.
+
+    Parameters
+    ----------
+    title : str
+        How it was computed.
+    unit : str
+    """
+
+    family, key = "computed", "computed"
+    question = "What this is was said where it was computed."
+    meaning = "computed from other maps"
+    signed = True
+    sum_text = "sum {}"
+
+    def __init__(self, title: str, unit: str) -> None:
+        self.title = self.formula = title
+        self.unit, self.quantity = unit, f"computed: {unit}"
+
+    def sentence(self, telling: Telling) -> str:
+        """What it was computed from, and its sum."""
+        return f"{self.title}; its cells add up to {telling.number(telling.total)}."
+
+
+def _combined(sign: str, first: Any, second: Any) -> Map:
+    """A map and a number, an array or another map as one map.
+
+    Parameters
+    ----------
+    sign : {"+", "−", "×", "/"}
+    first, second : Map, number, or array of the map's grid
+        At least one is a map.
+
+    Returns
+    -------
+    Map
+        Of the first map's explanation; its values are float32, computed in float64. A division by zero gives NaN or
+        infinity, as NumPy does.
+
+    Raises
+    ------
+    ReadingError
+        If the grids, or the pictures of two maps, differ.
+    """
+    own = first if isinstance(first, Map) else second
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = _OPERATIONS[sign](_values(first, own), _values(second, own)).astype(np.float32)
+    others = [m for m in (first, second) if isinstance(m, Map)]
+    same = len({m.unit for m in others}) == 1 and (len(others) == 2) == (sign in ("+", "\N{MINUS SIGN}"))
+    title = f"{_title(first, sign)} {sign} {_title(second, sign)}"
+    target = own.target if all(m.target == own.target for m in others) else None
+    unit = own.unit if same else "computed value"
+    return replace(own, values=values, kind=Computed(title, unit), target=target, contrast=None, check=None, unit=unit)
+
+
+def _values(part: Any, own: Map) -> Any:
+    values = np.asarray(part, dtype=np.float64)
+    if values.ndim and values.shape != own.values.shape:
+        raise ReadingError(
+            f"a map of {_cells(own.values)} and one of {_cells(values)} can't be put together; both can be brought to "
+            "the picture's size: upsampled()"
+        )
+    if isinstance(part, Map) and _picture(part) != _picture(own):
+        raise ReadingError("maps of two pictures can't be put together as a map; np.asarray(map) gives their numbers")
+    return values
+
+
+def _cells(values: Any) -> str:
+    return "x".join(map(str, values.shape)) + " cells"
+
+
+def _picture(shown: Map) -> Any:
+    source = shown.explanation.source.get("picture", {})
+    return source.get("sha256") or source.get("path"), shown.geometry.picture
+
+
+def _title(part: Any, sign: str) -> str:
+    if not isinstance(part, Map):
+        return f"{part:g}" if np.ndim(part) == 0 else "an array"
+    if isinstance(part.kind, Computed):
+        return part.kind.title if sign == "+" else f"({part.kind.title})"
+    return part.kind.title + (f" of {part.named_target}" if part.target else "")

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.lookup import ClassSetLike, resolve
-from calm_gui.core.maps import Map, MapKind, Telling, missing_words
+from calm_gui.core.map_kind import MapKind, Telling, missing_words
+from calm_gui.core.maps import Map
 from calm_gui.core.readings.cam import CAM, UNITS
 from calm_gui.core.registry import Registry
 from calm_gui.errors import NumericalError, ReadingError

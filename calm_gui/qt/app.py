@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLocale, QTimer, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from calm_gui import __version__
 from calm_gui.api import resolve_checkpoint, sample_pictures
 from calm_gui.errors import CalmError
 from calm_gui.model.answers import Answers
@@ -28,6 +27,7 @@ from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import DECIMALS
 from calm_gui.session.expression import SPECIAL, Expression, shortest_expression
 from calm_gui.session.workspace import Workspace
+from calm_gui.version import __version__
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel

@@ -5,8 +5,8 @@ import platform
 
 from PySide6.QtCore import qVersion
 
-from calm_gui import __version__
 from calm_gui.log_file import log_handler
+from calm_gui.version import __version__
 
 __all__ = ["log_versions", "start_log"]
 

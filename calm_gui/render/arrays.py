@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map, WinnerMap
@@ -230,6 +231,6 @@ def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _picture_name(explanation: AnyExplanation) -> str:
+def _picture_name(explanation: ClassifiedPicture) -> str:
     picture = explanation.source.get("picture", {})
     return str(picture.get("path") or picture.get("name") or "picture")

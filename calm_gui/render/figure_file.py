@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import Normal
 from matplotlib.text import Text
 
-import calm_gui
 from calm_gui.errors import ExportError
 from calm_gui.model.files import write_bytes
 from calm_gui.render.drawing import drawing
 from calm_gui.render.lettering import missing_glyphs
 from calm_gui.render.manifest import write_export
+from calm_gui.version import __version__
 
 if TYPE_CHECKING:
     pass
@@ -88,7 +88,7 @@ class MapFigure(Figure):
 
 
 def _creator() -> str:
-    return f"calm-gui {calm_gui.__version__}"
+    return f"calm-gui {__version__}"
 
 
 def save_figure(figure: MapFigure, path: str | Path, manifest: Mapping[str, Any] | None = None) -> None:

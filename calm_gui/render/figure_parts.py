@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map
 from calm_gui.core.threshold import component_boxes, threshold_cells, threshold_level
@@ -55,7 +55,7 @@ def draw_panel(
     layout: Layout,
     panel: Panel,
     area: tuple[int, int, int, int],
-    explanation: AnyExplanation,
+    explanation: ClassifiedPicture,
     spec: FigureSpec,
     boxes: Sequence[Box],
     outlines: Sequence[tuple[str, Sequence[tuple[float, float]]]],
@@ -81,7 +81,7 @@ def draw_panel(
             _draw_lines(axes, [np.array([*points, points[0]], dtype=np.float64)], REGION)
 
 
-def _one_picture(first: AnyExplanation, second: AnyExplanation) -> bool:
+def _one_picture(first: ClassifiedPicture, second: ClassifiedPicture) -> bool:
     """Whether two explanations, perhaps of two checkpoints, are of the same picture."""
     one, other = (explanation.source.get("picture", {}).get("sha256") for explanation in (first, second))
     return one is not None and one == other

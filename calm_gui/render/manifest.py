@@ -8,14 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import calm_gui
 from calm_gui.core.classes import ClassSet, ClassTable
-from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.region import Region
 from calm_gui.errors import DataError, ExportError
 from calm_gui.model.files import atomic_path, sha256_of, write_bytes
 from calm_gui.render.scale import Scale, fit_scale, remark
+from calm_gui.version import __version__
 
 __all__ = [
     "FORMAT",
@@ -41,7 +41,7 @@ def describe_map(shown: Map | WinnerMap, scale: Scale | None = None, regions: Se
 
 
 def describe(
-    explanation: AnyExplanation,
+    explanation: ClassifiedPicture,
     maps: Sequence[Map | WinnerMap],
     scales: Sequence[Scale | None] = (),
     regions: Sequence[Region] = (),
@@ -89,7 +89,7 @@ def describe(
     }
 
 
-def _origin(explanation: AnyExplanation) -> dict[str, Any]:
+def _origin(explanation: ClassifiedPicture) -> dict[str, Any]:
     """Picture and checkpoint of an explanation; maps of another one than the manifest's carry their own."""
     return {
         "picture": {**explanation.source.get("picture", {}), "size": list(explanation.geometry.picture)},
@@ -147,7 +147,7 @@ def set_to_json(chosen: ClassSet, classes: ClassTable) -> list[dict[str, Any]]:
     return [_class_to_json(index, classes) for index in chosen]
 
 
-def _region_to_json(region: Region, explanation: AnyExplanation) -> dict[str, Any]:
+def _region_to_json(region: Region, explanation: ClassifiedPicture) -> dict[str, Any]:
     weights = region.weights
     return {
         "name": region.name,
@@ -157,7 +157,7 @@ def _region_to_json(region: Region, explanation: AnyExplanation) -> dict[str, An
     }
 
 
-def _warnings(explanation: AnyExplanation, maps: Sequence[Map | WinnerMap]) -> list[str]:
+def _warnings(explanation: ClassifiedPicture, maps: Sequence[Map | WinnerMap]) -> list[str]:
     found = [f"picture: {note}" for note in explanation.source.get("picture", {}).get("notes", ())]
     found += [
         f"assumed of the checkpoint: {answer}" for answer in explanation.source.get("checkpoint", {}).get("assumed", ())
@@ -186,7 +186,7 @@ def _finite(value: float) -> float | None:
 
 
 def _versions() -> dict[str, str]:
-    versions = {"calm-gui": calm_gui.__version__}
+    versions = {"calm-gui": __version__}
     for package in ("torch", "numpy", "matplotlib"):
         try:
             versions[package] = version(package)

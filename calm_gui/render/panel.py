@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.core.threshold import threshold_level
 from calm_gui.render.figure_spec import FigureSpec
@@ -24,7 +24,7 @@ __all__ = ["compose", "save_overlay"]
 
 
 def compose(
-    explanation: AnyExplanation,
+    explanation: ClassifiedPicture,
     shown: Map | WinnerMap | None,
     scale: Scale | None,
     spec: FigureSpec,
@@ -64,7 +64,7 @@ def compose(
     return result
 
 
-def _at_size(explanation: AnyExplanation, size: tuple[int, int]) -> NDArray[np.uint8]:
+def _at_size(explanation: ClassifiedPicture, size: tuple[int, int]) -> NDArray[np.uint8]:
     """The upright picture resampled; a light gray where an explanation has none."""
     if explanation.picture is None:
         return np.full((*size, 3), 235, dtype=np.uint8)

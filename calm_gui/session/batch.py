@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import calm_gui
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.geometry import Box
@@ -31,6 +30,7 @@ from calm_gui.session.picture_result import PictureResult, Row
 from calm_gui.session.request import Request
 from calm_gui.session.summary_columns import COLUMNS
 from calm_gui.session.truth import GroundTruth, boxes_outside, true_class
+from calm_gui.version import __version__
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -215,7 +215,7 @@ def run_batch(
         "checkpoint": model.sha256,
         "answers": model.answers,
         "truth": truth.digest,
-        "version": calm_gui.__version__,
+        "version": __version__,
     }
     log = BatchJournal(journal, made_from, names, resume=resume, taken=taken)
     # The same pictures share a forward pass whether the batch was interrupted or not, since on some devices a

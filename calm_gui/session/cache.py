@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
-from calm_gui.core.maps import AnyMap, MapKind
+from calm_gui.core.map_kind import MapKind
+from calm_gui.core.maps import AnyMap
 from calm_gui.errors import CalmError
 from calm_gui.session.picture_files import file_stamp
 

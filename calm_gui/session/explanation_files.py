@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-import calm_gui
 from calm_gui.errors import CalmError
 from calm_gui.late import np
 from calm_gui.model.files import read_bounded, write_text
 from calm_gui.model.info import CheckpointInfo
+from calm_gui.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def _program() -> tuple[str, ...]:
         torch = version("torch")
     except PackageNotFoundError:
         torch = ""
-    return calm_gui.__version__, torch, platform.node(), platform.machine()
+    return __version__, torch, platform.node(), platform.machine()
 
 
 def explanation_key(

@@ -1,6 +1,7 @@
 """The ledger: the active reading in a plain sentence with its number."""
 
-from calm_gui.core.maps import AnyMap, Telling
+from calm_gui.core.map_kind import Telling
+from calm_gui.core.maps import AnyMap
 from calm_gui.render.naming import number_text
 from calm_gui.session.expression import SPECIAL
 from calm_gui.session.scene import PaneContent, Scene

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from calm_gui.core.classes import ClassSet
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.hierarchy import Node
-from calm_gui.core.maps import AnyMap, Map, MapKind, WinnerMap
+from calm_gui.core.map_kind import MapKind
+from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region
 from calm_gui.core.threshold import credible_cells

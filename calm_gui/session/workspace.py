@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.core.classes import ClassTable
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.core.readings import ATTRIBUTION
@@ -370,7 +371,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         info = self.compute.infos.get(self.state.selection.checkpoint)
         return None if info is None else true_class(self.truth, picture, info.classes)
 
-    def set_target_of(self, node: Node, explanation: AnyExplanation) -> None:
+    def set_target_of(self, node: Node, explanation: ClassifiedPicture) -> None:
         """Make a group of an explanation the target, whichever checkpoint's classes the selection speaks of."""
         there = self.compute.infos[self.state.selection.checkpoint]
         try:

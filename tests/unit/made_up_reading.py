@@ -1,7 +1,7 @@
 """A reading from outside, in one file: log-odds of A at each location."""
 
 from calm_gui.core.joint import Array, Joint
-from calm_gui.core.maps import Telling
+from calm_gui.core.map_kind import Telling
 from calm_gui.core.readings import READINGS, Asked, Reading
 
 

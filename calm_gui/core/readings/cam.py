@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.joint import Array, ClassScores
-from calm_gui.core.maps import Telling
+from calm_gui.core.map_kind import Telling
 from calm_gui.core.readings.reading import READINGS, Asked, Reading
 from calm_gui.errors import ReadingError
-
-if TYPE_CHECKING:
-    from calm_gui.core.explanation import AnyExplanation
 
 __all__ = ["CAM", "UNITS"]
 
@@ -34,7 +30,7 @@ class Cam(Reading):
     quantity = "cam"
     needs = ClassScores
 
-    def title_in(self, explanation: AnyExplanation) -> str:
+    def title_in(self, explanation: ClassifiedPicture) -> str:
         """The name of the method that the checkpoint was trained by, where that isn't CAM."""
         return str(explanation.source.get("checkpoint", {}).get("map", "")) or self.title
 

@@ -1,7 +1,7 @@
 """Cue posterior: p(z|x,A)."""
 
 from calm_gui.core.joint import Array, Joint
-from calm_gui.core.maps import Telling
+from calm_gui.core.map_kind import Telling
 from calm_gui.core.readings.reading import READINGS, Asked, Reading
 from calm_gui.errors import ReadingError
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calm_gui.core.classes import ClassSet
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.joint import ClassScores, Joint
-from calm_gui.core.maps import AnyMap, Map, MapKind, SumCheck, missing_words
+from calm_gui.core.map_kind import MapKind, missing_words
+from calm_gui.core.maps import AnyMap, Map, SumCheck
 from calm_gui.core.registry import Registry
 from calm_gui.errors import ReadingError
-
-if TYPE_CHECKING:
-    from calm_gui.core.explanation import AnyExplanation
 
 __all__ = ["READINGS", "Asked", "Reading"]
 
@@ -117,7 +116,7 @@ class Reading(MapKind):
         """The sum that the check compares, of the values that are shown."""
         return float(values.sum(dtype=source.xp.float64))
 
-    def map(self, explanation: AnyExplanation, asked: Asked) -> AnyMap:
+    def map(self, explanation: ClassifiedPicture, asked: Asked) -> AnyMap:
         """The map that an explanation gives.
 
         Raises
@@ -144,9 +143,9 @@ class Reading(MapKind):
         """The unit of a map's values."""
         return self.unit
 
-    def refusal(self, explanation: AnyExplanation) -> str:
+    def refusal(self, explanation: ClassifiedPicture) -> str:
         """Why an explanation can't answer this, in words; empty if it can."""
-        return "" if isinstance(explanation.evidence, self.needs) else explanation.lacks(self)
+        return "" if isinstance(explanation.evidence, self.needs) else explanation.lacks(self.key)
 
 
 def _missing(reading: Reading) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from calm_gui.core.classified_picture import ClassifiedPicture
 from calm_gui.core.joint import Array, Joint
-from calm_gui.core.maps import Telling, WinnerMap
+from calm_gui.core.map_kind import Telling
+from calm_gui.core.maps import WinnerMap
 from calm_gui.core.readings.reading import READINGS, Asked, Reading
 from calm_gui.errors import ReadingError
 from calm_gui.late import np
-
-if TYPE_CHECKING:
-    from calm_gui.core.explanation import AnyExplanation
 
 __all__ = ["WINNER"]
 
@@ -40,7 +37,7 @@ class Winner(Reading):
         """
         raise ReadingError("the winner map needs a hierarchy, not the joint alone")
 
-    def map(self, explanation: AnyExplanation, asked: Asked) -> WinnerMap:
+    def map(self, explanation: ClassifiedPicture, asked: Asked) -> WinnerMap:
         """The winner at each cell; ties go to the lower key, "none" where h = 0."""
         if refusal := self.refusal(explanation):
             raise ReadingError(refusal)
@@ -63,7 +60,7 @@ class Winner(Reading):
             explanation=explanation,
         )
 
-    def refusal(self, explanation: AnyExplanation) -> str:
+    def refusal(self, explanation: ClassifiedPicture) -> str:
         """Also where there is no hierarchy."""
         if explanation.hierarchy is None:
             return "the winner map needs a hierarchy, and this checkpoint has none"

@@ -6,7 +6,7 @@ import html
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 import calm_resources
-from calm_gui import __version__
+from calm_gui.version import __version__
 
 __all__ = ["AboutDialog", "about_html"]
 

@@ -10,7 +10,6 @@ from PySide6.QtCore import qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from calm_gui import __version__
 from calm_gui.errors import CalmError
 from calm_gui.log_file import log_path
 from calm_gui.model.files import write_text
@@ -18,6 +17,7 @@ from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.session.pane import shows_text
+from calm_gui.version import __version__
 
 __all__ = ["ReportDialog", "report_text"]
 

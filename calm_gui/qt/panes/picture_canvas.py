@@ -189,4 +189,5 @@ class PictureCanvas(QWidget):
     @staticmethod
     def kept_inside(centre: tuple[float, float], zoom: float) -> tuple[float, float]:
         margin = min(0.5, 0.5 / zoom)
-        return tuple(min(1 - margin, max(margin, c)) for c in centre)  # type: ignore[return-value]
+        x, y = (min(1 - margin, max(margin, c)) for c in centre)
+        return x, y

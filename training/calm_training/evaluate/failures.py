@@ -4,13 +4,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from calm_gui.errors import CalmError, DataError, why_unexpected
 from calm_training.evaluate.table import Table
-
-if TYPE_CHECKING:
-    from calm_training.evaluate.evaluation import Result
 
 __all__ = [
     "Failure",
@@ -69,12 +66,12 @@ def check_some_left(failed: Sequence[Failure], measured: int) -> None:
         raise NothingMeasuredError(f"none of {len(failed)} pictures could be measured; {_said(first)}")
 
 
-def failed_of(results: "Mapping[str, Result]") -> dict[str, str]:
+def failed_of(results: Mapping[str, Any]) -> dict[str, str]:
     """Why pictures failed under any checkpoint, by their paths."""
     return {one.picture: one.reason for result in results.values() for one in result.failed}
 
 
-def failure_table(results: "Mapping[str, Result]") -> list[Table]:
+def failure_table(results: Mapping[str, Any]) -> list[Table]:
     """The pictures that failed in a table, or none."""
     rows = [[name, one.picture, one.reason] for name, result in results.items() for one in result.failed]
     return [Table.of(["checkpoint", "picture that failed", "reason"], rows)] if rows else []
