@@ -226,7 +226,7 @@ def test_the_same_arrays_for_one_picture_and_for_several(plain, tmp_path):
 
 @pytest.mark.slow
 def test_the_context_costs_less_than_a_twentieth():
-    """In one run, by turns: what explaining takes with it over without, of the quickest quarter of each."""
+    """Processor time of explaining with it over without, the median of pairs: other work can't shift it."""
     info, tensors = read_checkpoint(bundled_checkpoints()["demo"])
     assert info.head.keys() == {"context", "saliency_power", "temperature"}
     bare = replace(info, context="none", saliency_power=1.0, temperature=1.0)
@@ -239,8 +239,8 @@ def test_the_context_costs_less_than_a_twentieth():
     times: list[list[float]] = [[], []]
     for turn in range(60):
         for which in (0, 1) if turn % 2 else (1, 0):
-            began = time.perf_counter()
+            began = time.process_time()
             models[which].explain(picture)
-            times[which].append(time.perf_counter() - began)
-    with_it, without = (np.quantile(of_one, 0.25) for of_one in reversed(times))
-    assert with_it / without < 1.05
+            times[which].append(time.process_time() - began)
+    without, with_it = np.array(times)
+    assert np.median(with_it / without) < 1.05
