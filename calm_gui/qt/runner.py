@@ -70,18 +70,25 @@ class QtRunner(QObject):
             self._deliver.emit(call)
 
     def _work(self) -> None:
-        while (job := self._queue.get()[2]) is not None:
-            if job.cancelled.is_set():
-                continue
-            job.progress = self._forward(job)
-            try:
-                result = job.work(job)
-            except CancelledError:
-                continue
-            except Exception as error:
-                self._hand_over(self._finish(job, job.failed, error))
-            else:
-                self._hand_over(self._finish(job, job.done, result))
+        while self._work_on(self._queue.get()[2]):
+            pass
+
+    def _work_on(self, job: Job | None) -> bool:
+        """Run a job, of which nothing is held afterwards; whether there may be more."""
+        if job is None:
+            return False
+        if job.cancelled.is_set():
+            return True
+        job.progress = self._forward(job)
+        try:
+            result = job.work(job)
+        except CancelledError:
+            pass
+        except Exception as error:
+            self._hand_over(self._finish(job, job.failed, error))
+        else:
+            self._hand_over(self._finish(job, job.done, result))
+        return True
 
     def _forward(self, job: Job) -> Callable[..., None]:
         report = job.progress

@@ -22,7 +22,7 @@ from calm_gui.session.explanation_disk import ExplanationDisk
 from calm_gui.session.front import Front, error_sentence
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.method_jobs import MethodJobs
-from calm_gui.session.open_models import OpenModels
+from calm_gui.session.open_models import OpenModels, give_back_memory
 from calm_gui.session.state import State
 from calm_gui.session.trials import Trials
 
@@ -97,7 +97,7 @@ class Compute:
         self.runner = runner
         self.device = device
         self.infos: dict[str, CheckpointInfo] = {}
-        self.models = OpenModels()
+        self.models = OpenModels(unloaded=self._give_back_memory)
         self.failures: dict[Pair, str] = {}
         self.predictions: dict[Pair, tuple[int, float]] = {}
         self.forward_ms: float | None = None
@@ -400,6 +400,12 @@ class Compute:
         if changed:  # what was explained with other weights or answers is no longer true
             self._forget_explained(key)
             self._front.complain(f"{Path(key).name} isn't what it was; what it explained is explained again")
+
+    def _give_back_memory(self) -> None:
+        def failed(error: Exception) -> None:
+            _log.warning("memory not given back: %s", error)
+
+        self.runner.submit(Job("give back", lambda _: give_back_memory(), lambda _: None, failed, urgency=_WHEN_IDLE))
 
     def _forget_explained(self, key: str) -> None:
         self._cache.forget(checkpoint=key)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["MOST_BYTES", "OpenModels"]
+__all__ = ["MOST_BYTES", "OpenModels", "give_back_memory"]
 
 MOST_BYTES = 512 * 2**20
 """Of weights in memory. One that is larger alone is kept all the same, alone."""
@@ -23,10 +26,13 @@ class OpenModels:
     Parameters
     ----------
     most_bytes : int
+    unloaded : callable
+        Called after models were unloaded.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, unloaded: Callable[[], None] = lambda: None) -> None:
         self._most_bytes = most_bytes
+        self._unloaded = unloaded
         self._models: OrderedDict[str, LoadedModel] = OrderedDict()
         self._identities: dict[str, str] = {}
         self._lock = Lock()
@@ -52,21 +58,37 @@ class OpenModels:
         with self._lock:
             self._models[key] = model
             self._models.move_to_end(key)
+            loaded = len(self._models)
             total = sum(one.weight_bytes for one in self._models.values())
             for other in list(self._models):
                 if total <= self._most_bytes or other == key:
                     break
                 total -= self._models.pop(other).weight_bytes
             before, self._identities[key] = self._identities.get(key), model.identity
+            fewer = len(self._models) < loaded
+        if fewer:
+            self._unloaded()
         return before is not None and before != model.identity
 
     def forget(self, key: str) -> None:
         """Forget a model and what its file was."""
         with self._lock:
-            self._models.pop(key, None)
+            gone = self._models.pop(key, None)
             self._identities.pop(key, None)
+        if gone is not None:
+            self._unloaded()
 
     def clear(self) -> None:
         """Unload all of them."""
         with self._lock:
             self._models.clear()
+        self._unloaded()
+
+
+def give_back_memory() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it for later; takes up to 0.1 s.
+
+    After some ResNet50s came and went it keeps as much as two or three of them take.
+    """
+    if sys.platform.startswith("linux") and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)

@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.classes.hierarchy_model import PROBABILITY
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
+from calm_gui.session.open_models import MOST_BYTES
 from calm_gui.session.pane import shows_from_text
 from calm_gui.session.state import Threshold
 
@@ -53,6 +56,34 @@ def test_memory_stays_flat_over_500_pictures_and_2000_classes(window: MainWindow
     use(500, 2000)
     assert resident() - before < MOST_GROWTH
     assert threading.active_count() == threads
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # a minute and a half on idle cores
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_stays_flat_over_large_checkpoints_opened_in_turn(
+    window: MainWindow, settle: Callable[[], None], qtbot: QtBot, tmp_path: Path
+) -> None:
+    workspace = window.workspace
+    paths = [tmp_path / f"run {seed}" / "best.safetensors" for seed in range(8)]
+    for seed, path in enumerate(paths):
+        path.parent.mkdir()
+        write_tiny_checkpoint(path, backbone="resnet50", size=224, seed=seed)
+
+    def open_all() -> int:
+        for path in paths:
+            workspace.open_checkpoint(path)
+            settle()
+            assert all(content.shown is not None for content in window.hub.scene.panes)
+        qtbot.waitUntil(lambda: workspace.compute.runner.idle, timeout=60_000)  # type: ignore[attr-defined]
+        return resident()
+
+    start = resident()
+    after = [open_all() for _ in range(5)]
+    kept = sum(workspace.compute.models[key].weight_bytes for key in map(str, paths) if key in workspace.compute.models)
+    assert 0 < kept <= MOST_BYTES
+    assert max(after) - start < MOST_BYTES, after  # nothing of what was unloaded
+    assert after[-1] - after[0] < MOST_GROWTH, after
 
 
 def cpu_seconds(action: Callable[[], object]) -> float:
