@@ -5,7 +5,7 @@ seed), so that the difference of two figures has the resamples' differences for 
 intervals (Efron and Tibshirani, 1993, section 13.3), widened for small sets as Hesterberg (What teachers should know
 about the bootstrap, 2015, section 4.3.3) does: with the percentiles that make the interval of a mean as wide as
 Student's. Three kinds of figures take other intervals, since in simulations with a known truth this one missed it
-too often: shares of pictures, the best of many shares, and distances of means from 0 (decision 0014).
+too often: shares of pictures, the best of many means, and distances of means from 0 (decision 0014).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +87,7 @@ def _tail(pictures: int) -> float:
     return float(ndtr(np.sqrt(pictures / (pictures - 1)) * t.ppf((1 - LEVEL) / 2, pictures - 1)))
 
 
-def interval_of(resamples: ArrayLike, pictures: int, value: float | None = None) -> tuple[float, float] | None:
+def interval_of(resamples: ArrayLike, pictures: int) -> tuple[float, float] | None:
     """The interval of a figure from its values on resamples.
 
     Parameters
@@ -96,26 +96,17 @@ def interval_of(resamples: ArrayLike, pictures: int, value: float | None = None)
         NaN where a resample leaves the figure undefined; those are passed over.
     pictures : int
         Size of the set.
-    value : float, optional
-        The figure itself, if its resamples lie to one side of it: the percentiles are then moved towards the other
-        side (bias-corrected percentiles, Efron and Tibshirani, 1993, section 14.3, without acceleration).
 
     Returns
     -------
     (float, float) or None
         None for fewer than two pictures, or where half of the resamples leave it undefined.
     """
-    from scipy.special import ndtr, ndtri
-
     values = np.asarray(resamples, np.float64)
     defined = values[np.isfinite(values)]
     if pictures < 2 or len(defined) * 2 < len(values) or not len(defined):
         return None
-    tails = np.array([_tail(pictures), 1 - _tail(pictures)])
-    if value is not None:
-        below = np.clip(_share_below(defined, value), 1 / len(defined), 1 - 1 / len(defined))
-        tails = ndtr(2 * ndtri(below) + ndtri(tails))
-    low, high = np.quantile(defined, tails)
+    low, high = np.quantile(defined, [_tail(pictures), 1 - _tail(pictures)])
     return float(low), float(high)
 
 
@@ -132,10 +123,31 @@ def estimate(value: float | None, resamples: ArrayLike, pictures: int) -> Estima
     return Estimate(float(value), interval_of(values, pictures), pictures, values)
 
 
-def best_estimate(value: float, resamples: ArrayLike, pictures: int) -> Estimate:
-    """The largest of several figures of the same pictures, which is larger still on resamples."""
-    values = np.asarray(resamples, np.float64)
-    return Estimate(float(value), interval_of(values, pictures, float(value)), pictures, values)
+def best_estimate(scores: ArrayLike, resamples: ArrayLike, chosen: ArrayLike) -> Estimate:
+    """The largest of several means, such as the accuracy at the best of many thresholds.
+
+    What is best on a set is best partly by chance. How much that adds is told by the resamples: theirs, less what the
+    same choices have on the whole set (the optimism of Efron and Tibshirani, 1993, section 17.6). The interval is
+    Wilson's around the mean without it, of as many pictures as a share would need to vary as little as the mean.
+
+    Parameters
+    ----------
+    scores : array_like (n,)
+        Of every picture, 0 to 1, under the choice that is the best on the set.
+    resamples : array_like (R,)
+        The largest mean on each resample.
+    chosen : array_like (R,)
+        The mean on the set under the choice that is the best on that resample.
+    """
+    numbers, values = np.asarray(scores, np.float64), np.asarray(resamples, np.float64)
+    count, value = len(numbers), float(numbers.mean())
+    if count < 2:
+        return Estimate(value, None, count, values)
+    optimism = float((values - np.asarray(chosen, np.float64)).mean())
+    like = count * value * (1 - value) / float(numbers.var()) if np.ptp(numbers) else count
+    tail = (1 - LEVEL) / 2 if np.isin(numbers, (0, 1)).all() else _tail(count)
+    low, high = _wilson(min(max(value - optimism, 0.0), 1.0), like, tail)
+    return Estimate(value, (low, max(high, value)), count, values)
 
 
 def distance_estimate(
@@ -143,8 +155,8 @@ def distance_estimate(
 ) -> Estimate:
     """How far means lie from 0 in all: such as an expected calibration error, which noise alone makes larger than 0.
 
-    The interval holds those distances for which the one that was found lies between the percentiles: of the means,
-    drawn out or in so that they have that distance, with the noise of the resamples.
+    Its lower end is the smallest distance for which the one that was found is no surprise: of the means, drawn in so
+    that they have that distance, with the noise of the resamples. The upper end is the resamples' own percentile.
 
     Parameters
     ----------
@@ -167,34 +179,30 @@ def distance_estimate(
         return Estimate(value, None, count, resamples)
     noise = (means - mean)[np.asarray(np.isfinite(means).all(1))] * np.sqrt(count / (count - 1))
 
-    def reach(level: float) -> float:
-        """The factor of the means at which a share of the noisy distances lies below the one that was found."""
+    tail = _tail(count)
 
-        def share(factor: float) -> float:
-            return _share_below(distance(factor * mean + noise), value)
+    def is_surprise(factor: float) -> bool:
+        """Whether means of that size hardly ever have as large a distance as the one that was found."""
+        return _share_below(distance(factor * mean + noise), value) > 1 - tail
 
-        if share(0.0) <= level:
-            return 0.0
-        low, high = 0.0, 1.0
-        while share(high) > level and high < 64:
-            low, high = high, 2 * high
+    low, high = 0.0, 1.0
+    if is_surprise(low):
         for _ in range(20):
             middle = (low + high) / 2
-            low, high = (middle, high) if share(middle) > level else (low, middle)
-        return high
-
-    tail = _tail(count)
-    return Estimate(value, (reach(1 - tail) * value, reach(tail) * value), count, resamples)
+            low, high = (middle, high) if is_surprise(middle) else (low, middle)
+    upper = np.quantile(distance(mean + noise), 1 - tail)
+    return Estimate(value, (low * value, max(float(upper), value)), count, resamples)
 
 
-def _interval_of_share(hits: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Wilson's interval (1927) of the share of ones among zeros and ones (n,)."""
-    from scipy.stats import binomtest
+def _wilson(share: float, pictures: float, tail: float) -> tuple[float, float]:
+    """Wilson's interval (1927) of a share of so many pictures, which leaves out `tail` on either side."""
+    from scipy.special import ndtri
 
-    if len(hits) < 2:
-        return None
-    found = binomtest(int(hits.sum()), len(hits)).proportion_ci(LEVEL, method="wilson")
-    return float(found.low), float(found.high)
+    z = -float(ndtri(tail))
+    middle = share + z * z / 2 / pictures
+    reach = z * float(np.sqrt(share * (1 - share) / pictures + (z / 2 / pictures) ** 2))
+    within = 1 + z * z / pictures
+    return max(0.0, (middle - reach) / within), min(1.0, (middle + reach) / within)
 
 
 def mean_estimate(values: ArrayLike) -> Estimate:
@@ -213,7 +221,8 @@ def mean_estimate(values: ArrayLike) -> Estimate:
         resamples = (times @ np.where(known, numbers, 0.0)) / totals
     found = estimate(float(numbers[known].mean()), resamples, count)
     if np.isin(numbers[known], (0, 1)).all():
-        return replace(found, interval=_interval_of_share(numbers[known]))
+        interval = _wilson(float(numbers[known].mean()), count, (1 - LEVEL) / 2) if count > 1 else None
+        return replace(found, interval=interval)
     return found
 
 

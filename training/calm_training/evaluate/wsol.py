@@ -150,23 +150,12 @@ def box_accuracy(
         for picture, hit in zip(swept.pictures, right, strict=True)
     ]
     for name, scores in found.items():
-        metric = swept.metrics[name]
-        levels = _resampled(swept, name, number)
-        estimates[name] = {
-            "MaxBoxAccV2": best_estimate(scores.max_box_acc_v2, levels.mean(1), number),
-            **(
-                {EXACT: best_estimate(scores.exact, _resampled(swept, _exact(name), number).mean(1), number)}
-                if scores.exact is not None
-                else {}
-            ),
-            **{
-                f"IoU {level}": best_estimate(value, levels[:, row], number)
-                for row, (level, value) in enumerate(scores.per_iou.items())
-            },
-        }
-        counts = _counts(swept, name, metric).reshape(number, *metric.correct.shape)
-        columns = [int(np.searchsorted(metric.thresholds, value)) for value in scores.threshold.values()]
-        hits = counts[:, range(len(columns)), columns]
+        hits, *drawn = _best(swept, name)
+        estimates[name] = {"MaxBoxAccV2": best_estimate(*(values.mean(1) for values in (hits, *drawn)))}
+        if scores.exact is not None:
+            estimates[name][EXACT] = best_estimate(*(values.mean(1) for values in _best(swept, _exact(name))))
+        for row, level in enumerate(scores.per_iou):
+            estimates[name][f"IoU {level}"] = best_estimate(*(values[:, row] for values in (hits, *drawn)))
         rows += [
             {"picture": picture.path.name, "map": name}
             | {f"right at IoU {level}": int(hit) for level, hit in zip(scores.per_iou, row, strict=True)}
@@ -181,13 +170,20 @@ def _exact(name: str) -> str:
     return f"{name}, exact"
 
 
-def _resampled(swept: Swept, name: str, number: int) -> NDArray[np.float64]:
-    """Accuracies at each IoU level over each resample of the pictures, (R,levels)."""
-    return np.array([_accuracies(one) for one in swept.metrics[name].resampled(swept.of(name), times_drawn(number))])
+def _best(swept: Swept, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """What `best_estimate` takes, at each IoU level: (n,levels), (R,levels) and (R,levels).
 
-
-def _accuracies(metric: MaxBoxAcc) -> NDArray[np.float64]:
-    return np.asarray(metric.correct.max(1) / metric.images)
+    Hits of every picture at the best threshold, the best accuracy of each resample, and what its threshold has on the
+    whole set.
+    """
+    metric: MaxBoxAcc = swept.metrics[name]
+    number, levels = len(swept.pictures), range(len(metric.correct))
+    hits = _counts(swept, name, metric).reshape(number, *metric.correct.shape)[:, levels, metric.correct.argmax(1)]
+    best, chosen = [], []
+    for one in metric.resampled(swept.of(name), times_drawn(number)):
+        best.append(one.correct.max(1) / one.images)
+        chosen.append(metric.correct[levels, one.correct.argmax(1)] / metric.images)
+    return hits, np.array(best), np.array(chosen)
 
 
 def _counts(swept: Swept, name: str, metric: Any) -> NDArray[Any]:
