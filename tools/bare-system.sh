@@ -20,7 +20,7 @@ if [ ! -e "$root/etc/debian_version" ]; then
     debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "${RELEASE:-bookworm}" "$root" ${MIRROR:+"$MIRROR"}
 fi
 for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/xdg/pip /usr/local/share/ca-certificates /etc/ssl/certs; do
-    [ -e "$file" ] && mkdir -p "$root$(dirname "$file")" && cp -rLT "$file" "$root$file"
+    [ -e "$file" ] && mkdir -p "$root$(dirname "$file")" && cp -rLT --remove-destination "$file" "$root$file"
 done
 
 mounted=()
