@@ -44,25 +44,32 @@ class Row:
         return self.value <= self.limit if self.at_most else self.value >= self.limit
 
 
-def times_of(call: Callable[[], object], repeat: int, warm_up: int = 3) -> Times:
-    """Time a call."""
+def times_of(
+    call: Callable[[], object], repeat: int, warm_up: int = 3, clock: Callable[[], float] = time.perf_counter
+) -> Times:
+    """Time a call by a clock that gives seconds."""
     for _ in range(warm_up):
         call()
     values = []
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = clock()
         call()
-        values.append((time.perf_counter() - start) * 1000)
+        values.append((clock() - start) * 1000)
     return Times(tuple(values))
 
 
-def interleaved(one: Callable[[], object], other: Callable[[], object], repeat: int) -> float:
+def interleaved(
+    one: Callable[[], object],
+    other: Callable[[], object],
+    repeat: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Median ratio of two calls that are timed in turn."""
     one(), other()
     ratios = []
     for _ in range(repeat):
-        first = times_of(one, 1, 0).median
-        ratios.append(first / times_of(other, 1, 0).median)
+        first = times_of(one, 1, 0, clock).median
+        ratios.append(first / times_of(other, 1, 0, clock).median)
     return statistics.median(ratios)
 
 

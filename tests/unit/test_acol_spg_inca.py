@@ -83,6 +83,15 @@ def test_acol_looks_again_at_test_time_by_its_own_prediction():
     assert torch.equal(scores, fused_scores(*head.both(features, predicted)))
 
 
+def test_wide_convolutions_leave_channels_last_on_a_cpu():
+    torch.manual_seed(0)
+    first = AcolHead(6, 4, width=8).to(memory_format=torch.channels_last).branch_a[0]
+    features = torch.randn(2, 6, 5, 4)
+    found = first(features.contiguous(memory_format=torch.channels_last))
+    assert found.is_contiguous()
+    torch.testing.assert_close(found, torch.nn.functional.conv2d(features, first.weight, first.bias, padding=1))
+
+
 def test_narrow_branches_are_in_the_checkpoint(tmp_path):
     classes = ClassTable(ClassInfo(i, name) for i, name in enumerate("abc"))
     backbone = build_backbone("timm:test_efficientnet", 16)
