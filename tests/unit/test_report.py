@@ -116,6 +116,7 @@ def test_a_page_in_three_forms(tmp_path):
     assert "# All & <more>" in said and "    run --it" in said and "![red](p.png)" in said
     page = as_html(blocks)
     assert "<h1>All &amp; &lt;more&gt;</h1>" in page and page.count("<tr>") == 61
+    assert page.count('<td>1.5 <span class="whole">(0.1 to 0.9)</span></td>') == 60
     data = base64.b64decode(page.split("base64,")[1].split('"')[0])
     with Image.open(io.BytesIO(data)) as embedded:
         assert embedded.size == (1600, 400)
@@ -127,6 +128,16 @@ def test_a_page_in_three_forms(tmp_path):
             for word in sheet.get_text("words"):
                 assert word[0] > 0 and word[2] < sheet.rect.width and word[3] < sheet.rect.height
         assert len(pdf) > 1 and len(pdf[-1].get_images()) == 1
+        lines = pdf[0].get_text().splitlines()
+        assert any("(0.1 to 0.9)" in line for line in lines) and not any(line.endswith(" to") for line in lines)
+
+
+def test_two_pictures_fit_on_a_sheet(tmp_path):
+    Image.new("RGB", (900, 500), "red").save(tmp_path / "p.png")
+    pictures = [Picture(tmp_path / "p.png", f"picture {i}") for i in range(4)]
+    write_pdf([Heading("Pictures", 2), *pictures], tmp_path / "page.pdf")
+    with pymupdf.open(tmp_path / "page.pdf") as pdf:
+        assert [sheet.get_text().count("picture") for sheet in pdf] == [2, 2]
 
 
 def test_examples_are_the_best_the_median_and_the_worst(tmp_path):

@@ -15,14 +15,14 @@ __all__ = ["as_html"]
 
 STYLE = """
 :root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1c2326; margin: 0 auto; padding: 24px; max-width: 1120px; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1c2326; margin: 0 auto; padding: 24px; max-width: 1152px; }
 h1 { font-size: 28px; line-height: 1.2; } h2 { font-size: 21px; margin-top: 40px; }
 p { max-width: 75ch; overflow-wrap: anywhere; }
 pre { background: #f3f5f5; padding: 10px 12px; overflow-x: auto; font-size: 13px; }
 .table { overflow-x: auto; margin: 16px 0; }
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid #d9dfdf; vertical-align: top; }
-th { font-weight: 600; } td { white-space: nowrap; }
+th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid #d9dfdf; vertical-align: top; }
+th { font-weight: 600; } td .whole { white-space: nowrap; }
 figure { margin: 20px 0; } img { max-width: 100%; height: auto; } figcaption { font-size: 14px; color: #4c585c; }
 @media (max-width: 600px) { body { padding: 14px; } h1 { font-size: 23px; } h2 { font-size: 19px; } }
 """

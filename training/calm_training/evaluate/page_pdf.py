@@ -1,5 +1,6 @@
 """A page of a report as PDF: sheets of A4, across, with text, tables and pictures from top to bottom."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,16 +30,19 @@ LETTER = 0.5
 
 CELL_LETTER = 0.65
 
-PICTURE_WIDTH, PICTURE_HEIGHT = 7.0, 3.4
-"""Most that a picture takes, inches."""
+PICTURE_WIDTH, PICTURE_HEIGHT = 7.0, 3.0
+"""Most that a picture takes, inches; two with their captions fit on a sheet."""
 
 SIZES = {1: 20, 2: 14, 3: 11}
 """Points of headings by level."""
 
 TEXT, SMALL = 9, 7.5
 
-TABLES = tuple((size, most) for size in (8.0, 7.0, 6.0, 5.0) for most in (40, 26, 18, 12))
-"""Sizes of letters and most letters in a line of a cell, in the order in which a table that is too wide tries them."""
+TABLES = (*((size, most) for size in (8.0, 7.0, 6.0, 5.0) for most in (40, 26, 16)), (5.0, 12))
+"""Sizes of letters and most letters in a line of a cell, in the order in which a table that is too wide tries them.
+
+An interval such as (0.731 to 0.887) has 16.
+"""
 
 
 def write_pdf(blocks: Sequence[Block], path: Path) -> None:
@@ -82,7 +86,7 @@ class _Sheets:
         """Put a block below the others."""
         match block:
             case Heading(text, level):
-                if level == 2 and self._top < HEIGHT / 2:
+                if level == 2 and self._top < HEIGHT / 3:
                     self._turn()
                 self._top -= 0.12 if self._top < HEIGHT - MARGIN else 0
                 self._text(text, SIZES.get(level, TEXT), weight="bold")
@@ -147,6 +151,13 @@ class _Sheets:
 
 def _wrapped(rows: Sequence[Sequence[str]], size: float, most: int) -> tuple[list[list[list[str]]], list[float]]:
     """Lines of each cell of each row, of at most so many letters, and widths of the columns in points."""
-    lines = [[textwrap.wrap(cell, most, break_on_hyphens=False) or [""] for cell in row] for row in rows]
+    lines = [[_cell_lines(cell, most) for cell in row] for row in rows]
     letters = [max(len(line) for row in lines for line in row[column]) for column in range(len(rows[0]))]
     return lines, [(count + 1.5) * size * CELL_LETTER for count in letters]
+
+
+def _cell_lines(cell: str, most: int) -> list[str]:
+    """Lines of a cell, which end before an interval in brackets rather than within it."""
+    kept = re.sub(r"\([^()]*\)", lambda found: found[0].replace(" ", "\u00a0"), cell)
+    lines = textwrap.wrap(kept, most, break_on_hyphens=False) or [""]
+    return [line.replace("\u00a0", " ") for line in lines]

@@ -1,5 +1,6 @@
 """Tables of results, in Markdown and in HTML."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -36,10 +37,14 @@ def markdown(table: Table) -> str:
 
 
 def html(table: Table) -> str:
-    """The table in HTML."""
+    """The table in HTML; what is in brackets, such as an interval, is marked as ``whole``."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in table.rows)
+    rows = "".join(f"<tr>{''.join(f'<td>{_marked(cell)}</td>' for cell in row)}</tr>\n" for row in table.rows)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+
+
+def _marked(cell: str) -> str:
+    return re.sub(r"\([^()]*\)", r'<span class="whole">\g<0></span>', escape(cell))
 
 
 def percent(value: float) -> str:
