@@ -109,7 +109,8 @@ def atomic_path(path: str | Path, *, overwrite: bool = False, inputs: Iterable[s
         _place(temporary, path, overwrite)
         temporary = None
     except OSError as error:
-        raise ExportError(f"{path} can't be written: {error.strerror or error}") from error
+        why = " ".join(str(error.strerror or error).split())
+        raise ExportError(f"{path} can't be written: {why}") from error
     finally:
         if temporary is not None:
             with suppress(OSError):

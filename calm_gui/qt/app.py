@@ -18,6 +18,7 @@ from calm_gui.errors import CalmError
 from calm_gui.model.answers import Answers
 from calm_gui.qt.autosave import Autosave, autosave_folder
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.last_net import LastNet
 from calm_gui.qt.log_file import log_versions, start_log
 from calm_gui.qt.runner import QtRunner
 from calm_gui.qt.settings import Settings, settings_path
@@ -129,6 +130,7 @@ def run(options: argparse.Namespace) -> int:
         font.setPointSizeF(max(7.0, min(letters, 24.0)))
         application.setFont(font)
     window = build_window(options.checkpoint, options.device, settings)
+    sys.excepthook = LastNet(window)
     ended_by: list[int] = []
 
     def end(number: int, _: object) -> None:
@@ -145,6 +147,7 @@ def run(options: argparse.Namespace) -> int:
         else _live(application, window, options, settings)
     )
     keep_python_awake.stop()
+    sys.excepthook = sys.__excepthook__
     for number, handler in before.items():
         signal.signal(number, handler)
     return 128 + ended_by[0] if ended_by else status

@@ -1,12 +1,14 @@
 """Who computes for somebody: what it must know and be told."""
 
 import logging
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from calm_gui.errors import CalmError
 from calm_gui.model.answers import AnswersNeeded
-from calm_gui.session.scene import Scene
 from calm_gui.session.state import State
+
+if TYPE_CHECKING:
+    from calm_gui.session.scene import Scene
 
 __all__ = ["Front", "error_sentence", "told_failure"]
 
@@ -21,7 +23,7 @@ class Front(Protocol):
         """The state."""
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> "Scene":
         """What the state shows."""
 
     def changed(self) -> None:

@@ -23,6 +23,7 @@ from calm_gui.render.naming import counted, map_formula, set_name
 from calm_gui.render.ranks import rank_scale
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.expression import Expression
+from calm_gui.session.front import told_failure
 from calm_gui.session.limits import limited, limits_for
 from calm_gui.session.marked_cells import make_region
 from calm_gui.session.pane import Pane, Picture, shown_by
@@ -116,12 +117,12 @@ class Scene(SelectedSets):
             return content
         try:
             shown, about = self._map(pane, shows, explanation)
-        except CalmError as error:
-            return replace(content, message=str(error))
-        message = remark(shown.values) if isinstance(shown, Map) else ""
-        if pane.picture is not None:
-            title = Path(pane.picture).stem
-        subtitle = self._subtitle(shown, pane.about)
+            message = remark(shown.values) if isinstance(shown, Map) else ""
+            if pane.picture is not None:
+                title = Path(pane.picture).stem
+            subtitle = self._subtitle(shown, pane.about)
+        except Exception as error:  # the other panes go on
+            return replace(content, message=told_failure(error))
         return replace(content, title=f"{title}{about}", subtitle=subtitle, shown=shown, message=message)
 
     def _map(self, pane: Pane, shows: Reading | Method, explanation: AnyExplanation) -> tuple[AnyMap, str]:

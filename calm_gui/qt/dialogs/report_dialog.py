@@ -10,12 +10,12 @@ from PySide6.QtCore import qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from calm_gui.errors import CalmError
 from calm_gui.log_file import log_path
 from calm_gui.model.files import write_text
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
+from calm_gui.session.front import told_failure
 from calm_gui.session.pane import shows_text
 from calm_gui.version import __version__
 
@@ -99,7 +99,7 @@ class ReportDialog(QDialog):
         """Write the text, or say why it can't be written."""
         try:
             write_text(path, self.text.toPlainText(), overwrite=True)
-        except CalmError as error:
-            self.message.setText(str(error))
+        except Exception as error:
+            self.message.setText(told_failure(error))
         else:
             self.message.setText(f"Saved as {path}")

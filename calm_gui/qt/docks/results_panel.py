@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.core.classes import fold_text
-from calm_gui.errors import CalmError, DataError
+from calm_gui.errors import DataError
 from calm_gui.model.files import write_text
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.dock import DockPanel
@@ -36,6 +36,7 @@ from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.session.batch_run import BatchRun
 from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
+from calm_gui.session.front import told_failure
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
 from calm_gui.session.scene import Scene
 from calm_gui.session.summary_columns import COLUMNS
@@ -278,8 +279,8 @@ class ResultsPanel(DockPanel):
         try:
             text = table_text([row.values for row in self.filtered.shown], columns, suffix)
             write_text(path, text, overwrite=True, inputs=self._workspace.state.pictures)
-        except CalmError as error:
-            self._say(str(error), bad=True)
+        except Exception as error:
+            self._say(told_failure(error), bad=True)
             return False
         self._settings.set("export folder", str(Path(path).parent))
         self._hub.saved.emit(path)

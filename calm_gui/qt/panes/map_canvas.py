@@ -16,6 +16,7 @@ from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.panes.threshold_mark import ThresholdMark
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.mark_colours import TRUTH
+from calm_gui.session.front import error_sentence, told_failure
 from calm_gui.session.scene import PaneContent
 from calm_gui.session.state import RegionShape, View
 
@@ -59,6 +60,7 @@ class MapCanvas(PictureCanvas):
         self.fades = False
         self._threshold = ThresholdMark(self)
         self._fade: Fade | None = None
+        self._not_drawn: PaneContent | None = None  # what the log has heard of
         self._truth: tuple[Box, ...] = ()
         self._cross: tuple[float, float] | None = None
         self._pressed: QPointF | None = None
@@ -89,15 +91,26 @@ class MapCanvas(PictureCanvas):
             self.update()  # the lines alone would take longer: Qt is slow to draw an image into what is no rectangle
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme = current_theme()
         painter = QPainter(self)
         content = self._content
         if content is None or content.pixels is None:
-            painter.fillRect(self.rect(), QColor(theme.canvas))
+            painter.fillRect(self.rect(), QColor(current_theme().canvas))
             draw_note(painter, self, content.message if content and content.message else "explaining …")
             return
+        try:
+            self._draw(painter, content)
+        except Exception as error:  # whatever can't be drawn is told in this pane; the others go on
+            words = error_sentence(error) if content is self._not_drawn else told_failure(error)
+            self._not_drawn = content
+            painter.end()  # with whatever it was set to
+            painter.begin(self)
+            draw_note(painter, self, words)
+        finally:
+            painter.end()  # what an error or the log holds would keep it
+
+    def _draw(self, painter: QPainter, content: PaneContent) -> None:
         visible = self.visible()
-        self.layers.draw_ground(painter, visible, QColor(theme.canvas))
+        self.layers.draw_ground(painter, visible, QColor(current_theme().canvas))
         if visible.isEmpty():
             return
         opacity = self._view.opacity * (self._fade.share if self._fade else 1.0)
