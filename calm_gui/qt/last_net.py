@@ -7,7 +7,7 @@ from types import TracebackType
 from PySide6.QtCore import QTimer
 
 from calm_gui.qt.window.main_window import MainWindow
-from calm_gui.session.front import error_sentence
+from calm_gui.session.failures import error_sentence
 
 __all__ = ["LastNet"]
 

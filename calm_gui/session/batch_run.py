@@ -237,7 +237,7 @@ class BatchRun:
         self._told()
 
     def _failed(self, error: Exception) -> None:
-        from calm_gui.session.front import error_sentence
+        from calm_gui.session.failures import error_sentence
 
         _log.warning("the batch ended early", exc_info=error)
         self.running = False

@@ -19,7 +19,8 @@ from calm_gui.model.answers import Answers, AnswersNeeded
 from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.session.cache import ExplanationCache, Pair
 from calm_gui.session.explanation_disk import ExplanationDisk
-from calm_gui.session.front import Front, error_sentence
+from calm_gui.session.failures import error_sentence
+from calm_gui.session.front import Front
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.method_jobs import MethodJobs
 from calm_gui.session.open_models import OpenModels, give_back_memory

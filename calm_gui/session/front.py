@@ -1,18 +1,12 @@
 """Who computes for somebody: what it must know and be told."""
 
-import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from calm_gui.errors import CalmError
 from calm_gui.model.answers import AnswersNeeded
+from calm_gui.session.scene import Scene
 from calm_gui.session.state import State
 
-if TYPE_CHECKING:
-    from calm_gui.session.scene import Scene
-
-__all__ = ["Front", "error_sentence", "told_failure"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["Front"]
 
 
 class Front(Protocol):
@@ -23,7 +17,7 @@ class Front(Protocol):
         """The state."""
 
     @property
-    def scene(self) -> "Scene":
+    def scene(self) -> Scene:
         """What the state shows."""
 
     def changed(self) -> None:
@@ -40,20 +34,3 @@ class Front(Protocol):
 
     def show_picture(self, position: int) -> None:
         """Go to an open picture."""
-
-
-def error_sentence(error: Exception) -> str:
-    """What went wrong, in one sentence, whatever was raised."""
-    if isinstance(error, CalmError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "there isn't enough memory; close other programs or use a smaller picture"
-    words = " ".join(str(error).split())[:300]  # a library's message may have many lines
-    return f"something unexpected failed ({type(error).__name__}: {words}); the log file has the details"
-
-
-def told_failure(error: Exception) -> str:
-    """`error_sentence`, with the details of what nobody foresaw in the log."""
-    if not isinstance(error, CalmError):
-        _log.error("unexpected failure", exc_info=error)
-    return error_sentence(error)

@@ -7,7 +7,8 @@ from calm_gui.core.maps import Map
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.methods import Method
 from calm_gui.session.cache import ExplanationCache
-from calm_gui.session.front import Front, error_sentence
+from calm_gui.session.failures import error_sentence
+from calm_gui.session.front import Front
 from calm_gui.session.jobs import Job, Runner
 from calm_gui.session.scene import MethodRequest
 

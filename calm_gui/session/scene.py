@@ -23,7 +23,7 @@ from calm_gui.render.naming import counted, map_formula, set_name
 from calm_gui.render.ranks import rank_scale
 from calm_gui.render.scale import Scale, remark
 from calm_gui.session.expression import Expression
-from calm_gui.session.front import told_failure
+from calm_gui.session.failures import told_failure
 from calm_gui.session.limits import limited, limits_for
 from calm_gui.session.marked_cells import make_region
 from calm_gui.session.pane import Pane, Picture, shown_by

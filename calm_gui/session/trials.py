@@ -10,7 +10,8 @@ from calm_gui.model.answers import Answers, AnswersNeeded, recall_answers
 from calm_gui.model.files import sha256_of
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.session.cache import ExplanationCache
-from calm_gui.session.front import Front, error_sentence
+from calm_gui.session.failures import error_sentence
+from calm_gui.session.front import Front
 from calm_gui.session.jobs import Job, Runner
 
 if TYPE_CHECKING:

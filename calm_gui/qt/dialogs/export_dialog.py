@@ -30,7 +30,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
-from calm_gui.session.front import told_failure
+from calm_gui.session.failures import told_failure
 from calm_gui.session.scene_figure import WHAT, scene_figure, view_spec
 
 if TYPE_CHECKING:

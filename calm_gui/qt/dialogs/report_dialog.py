@@ -15,7 +15,7 @@ from calm_gui.model.files import write_text
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
-from calm_gui.session.front import told_failure
+from calm_gui.session.failures import told_failure
 from calm_gui.session.pane import shows_text
 from calm_gui.version import __version__
 

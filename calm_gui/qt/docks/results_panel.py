@@ -36,7 +36,7 @@ from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.session.batch_run import BatchRun
 from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
-from calm_gui.session.front import told_failure
+from calm_gui.session.failures import told_failure
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
 from calm_gui.session.scene import Scene
 from calm_gui.session.summary_columns import COLUMNS

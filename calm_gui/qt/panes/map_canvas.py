@@ -16,7 +16,7 @@ from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.panes.threshold_mark import ThresholdMark
 from calm_gui.qt.theme import current_theme
 from calm_gui.render.mark_colours import TRUTH
-from calm_gui.session.front import error_sentence, told_failure
+from calm_gui.session.failures import error_sentence, told_failure
 from calm_gui.session.scene import PaneContent
 from calm_gui.session.state import RegionShape, View
 

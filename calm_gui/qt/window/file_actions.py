@@ -13,7 +13,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.widgets.screen import fit_to_screen
 from calm_gui.qt.window.offered_files import CHECKPOINT_SUFFIXES, Offered, from_mime, offered
-from calm_gui.session.front import told_failure
+from calm_gui.session.failures import told_failure
 
 __all__ = ["FileActions"]
 
