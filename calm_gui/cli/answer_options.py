@@ -24,7 +24,7 @@ def add_answer_options(parser: argparse.ArgumentParser) -> None:
         dest="method",
         type=_method,
         choices=get_args(AnsweredMethod),
-        help="what the file is (in 0.1 --method, which goes on working)",
+        help="what the file is (in 0.1 --method, which still works)",
     )
     add("--saliency-activation", choices=get_args(Activation), help="of the saliency branch")
     switch = argparse.BooleanOptionalAction

@@ -107,7 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--truth",
         metavar="FILE.csv",
-        help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...); else a folder named like a class",
+        help="ground truth: file, wnid or class_index, boxes (x0 y0 x1 y1;...); otherwise a folder named like a class",
     )
     add(
         "--where",

@@ -204,7 +204,7 @@ class ClassTable(Sequence[ClassInfo]):
         self._classes = tuple(classes)
         for position, info in enumerate(self._classes):
             if info.index != position:
-                raise ClassLookupError(f"class {info.index} ({info.name}) stands at position {position}")
+                raise ClassLookupError(f"class {info.index} ({info.name}) is at position {position}")
         self._by_wnid = {info.wnid: info for info in self._classes if info.wnid}
 
     @overload

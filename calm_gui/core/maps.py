@@ -118,7 +118,7 @@ class Map(MapNumbers, _Shown):
     def method_name(self) -> str:
         """What version 0.1 called the title of a method of others; empty for a reading."""
         warnings.warn(
-            "Map.method_name is now Map.kind.title; the old name goes on working through 0.2",
+            "Map.method_name is now Map.kind.title; the old name still works in 0.2",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -66,7 +66,7 @@ def font_families(text: str, font: str = DEFAULT_FONT) -> list[str]:
     families, lacking = _families(text, font)
     if gaps := set(_visible(lacking)) - _said:
         _said.update(gaps)
-        _log.warning("no font here can draw %s; a box stands in its place", " ".join(sorted(gaps)))
+        _log.warning("no font here can draw %s; a box is drawn instead", " ".join(sorted(gaps)))
     return [*families, _LAST_RESORT] if lacking else families
 
 

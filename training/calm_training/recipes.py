@@ -152,7 +152,7 @@ class _Merge:
         key, equals, value = text.partition("=")
         key = key.strip()
         if not equals or "." not in key:
-            raise CalmError(f"--set wants section.key=value, not {text!r}")
+            raise CalmError(f"--set needs section.key=value, not {text!r}")
         method = re.fullmatch(r"methods\.([^.]+)\..*", key)
         if method and method[1] not in self.methods():
             raise CalmError(

@@ -133,7 +133,7 @@ class RunFolder:
         try:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
             if "model" in before and "methods" not in before:
-                raise ValueError("it was begun by version 0.1, which has to end it")
+                raise ValueError("it was started by version 0.1, which has to finish it")
             before = {section: dict(before[section]) for section in _DECISIVE}
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(

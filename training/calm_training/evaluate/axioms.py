@@ -84,7 +84,7 @@ def axiom_numbers(
     """
     checked_labels(model, pictures)
     if evidence_kind(model) is ClassLogits:
-        raise DataError(f"{model.name} has no map of its own that the axioms could be about")
+        raise DataError(f"{model.name} has no map of its own to test the axioms on")
     names = ("CAM, max", "CAM, min-max") if model.info.is_cam else ("CALM",)
     kinds = ("completeness", "terms", "pixels", "invariance") if pixels else ("completeness", "terms", "invariance")
     make: dict[str, Callable[[], Any]] = {

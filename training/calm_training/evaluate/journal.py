@@ -71,8 +71,8 @@ class Journal:
             changes = compare_values(json.loads(lines[0]), header) if lines else ()
             if [change.key for change in changes] == ["evaluation.pictures"]:
                 raise DataError(
-                    f"{self.path} is of other pictures: some were mended, taken out or added, or their annotations "
-                    "changed, since; put them back, or begin anew with --overwrite and without --resume"
+                    f"{self.path} is of other pictures: some were repaired, removed or added, or their annotations "
+                    "changed, since; put them back, or start again with --overwrite and without --resume"
                 )
             if changes:
                 raise DataError(

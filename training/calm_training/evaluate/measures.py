@@ -179,7 +179,7 @@ class Measures(Evaluation):
 
     key = "measures"
     title = "Measures of maps"
-    summary = "pointing games, mass, faithfulness and more, of readings and methods alike"
+    summary = "pointing games, mass, faithfulness and more, of readings and methods"
     reads = "regions"
     takes_maps = True
     options = (Option("measure", (), "one of the measures; repeatable (default: all that take one pass)", MEASURES),)

@@ -80,7 +80,7 @@ def read_set(plan: Plan) -> EvaluationSet:
         return found
     chosen = split_by_hash(found.pictures, number)[0 if plan.select else 1]
     if not chosen:
-        raise DataError(f"{plan.data} has {len(found.pictures)} pictures, so that none is left beside {number}")
+        raise DataError(f"{plan.data} has {len(found.pictures)} pictures, so that none is left besides {number}")
     return replace(found, pictures=chosen)
 
 
@@ -104,7 +104,7 @@ def conventions(plan: Plan, results: Results) -> str:
         skipped = ""
     else:
         failed = len(failed_of(results))
-        skipped = "; no picture skipped" if not failed else f"; {failed} more failed, listed above, and count nowhere"
+        skipped = "; no picture skipped" if not failed else f"; {failed} more failed, listed above, and aren't counted"
         which = "all pictures"
         if plan.select:
             which = f"the {plan.select} pictures with the lowest SHA-256 of the file name"

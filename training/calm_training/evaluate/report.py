@@ -300,7 +300,7 @@ def _settings(parts: Sequence[Part]) -> str:
         for part in parts
         if (settings := part.plan.settings)
     ]
-    return f"{'; '.join(said)}. Every part's numbers, tables of pictures and plots lie beside this page."
+    return f"{'; '.join(said)}. Every part's numbers, tables of pictures and plots are next to this page."
 
 
 def _value(value: Any) -> str:

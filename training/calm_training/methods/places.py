@@ -38,7 +38,7 @@ def places_in(
         modules = [network.backbone.get_submodule(name) for name in known[backbone]]
     except AttributeError as error:
         raise CalmError(
-            f"{method} can't stand beside a method that leaves layers of {backbone} out: {error}"
+            f"{method} can't be combined with a method that leaves layers of {backbone} out: {error}"
         ) from error
     within = set(trained.modules())
     for name, module in zip(known[backbone], modules, strict=True):
