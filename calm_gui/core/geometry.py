@@ -214,12 +214,12 @@ def interpolated_rows(
     wide = np.add.reduce([values[:, j + tap] * across[:, tap] for tap in range(across.shape[1])])
     at_once = max(1, _AT_ONCE // max(1, len(columns)))
     block = np.empty((min(at_once, len(rows)), len(columns)), np.float32)
-    start = 0
-    for end in (*(np.flatnonzero(np.diff(i)) + 1).tolist(), len(rows)):  # between them, samples share their cells
-        cells = wide[i[start] : i[start] + down.shape[1]] if start < end else wide[:0]
-        for first in range(start, end, at_once):
-            part = slice(first, min(first + at_once, end))
-            samples = block[: part.stop - first]
-            np.matmul(down[part], cells, out=samples)
-            yield part, samples
-        start = end
+    bounds = np.flatnonzero(np.diff(i)) + 1  # between them, rows share their cells
+    for first in range(0, len(rows), at_once):
+        last = min(first + at_once, len(rows))
+        start = first
+        for end in (*bounds[(bounds > first) & (bounds < last)].tolist(), last):
+            cells = wide[i[start] : i[start] + down.shape[1]]
+            np.matmul(down[start:end], cells, out=block[start - first : end - first])
+            start = end
+        yield slice(first, last), block[: last - first]

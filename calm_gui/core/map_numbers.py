@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from calm_gui.core.geometry import Box, Geometry
-from calm_gui.core.threshold import ThresholdKind, component_boxes, threshold_cells
+from calm_gui.core.threshold import CREDIBLE_MASS, ThresholdKind, component_boxes, credible_cells, threshold_cells
 from calm_gui.errors import ReadingError
 from calm_gui.late import np
 
@@ -74,6 +75,11 @@ class MapNumbers:
 
     def __le__(self, other: Any) -> NDArray[np.bool_]:
         return self.values <= np.asarray(other)
+
+    @cached_property
+    def spread(self) -> float:
+        """Share of the cells in the smallest set that holds 90 % of a map without negative values; 0 if all are 0."""
+        return float(credible_cells(self.values, CREDIBLE_MASS).mean())
 
     def threshold(
         self, *, mass: float | None = None, tau: float | None = None, value: float | None = None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "CREDIBLE_MASS",
     "ThresholdKind",
     "component_boxes",
     "credible_cells",
@@ -20,6 +21,9 @@ __all__ = [
     "threshold_cells",
     "threshold_level",
 ]
+
+CREDIBLE_MASS = 0.9
+"""Share of a map's mass where none is asked for."""
 
 ThresholdKind = Literal["none", "value", "mass", "min-max"]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from calm_gui.core.explanation import AnyExplanation, Explanation
 from calm_gui.core.geometry import Box
-from calm_gui.core.threshold import component_boxes, credible_cells
+from calm_gui.core.threshold import CREDIBLE_MASS, component_boxes, credible_cells
 from calm_gui.model.files import write_bytes, write_text
 from calm_gui.model.parquet import as_parquet, has_parquet
 from calm_gui.session.picture_result import Row
 from calm_gui.session.request import parse_set
-from calm_gui.session.summary_columns import COLUMNS, CREDIBLE_MASS
+from calm_gui.session.summary_columns import COLUMNS
 
 __all__ = ["summary_row", "write_summary"]
 

@@ -14,7 +14,6 @@ from calm_gui.core.map_kind import MapKind
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.core.readings import ATTRIBUTION, WINNER, Reading
 from calm_gui.core.region import Region
-from calm_gui.core.threshold import credible_cells
 from calm_gui.errors import CalmError, ReadingError
 from calm_gui.late import np
 from calm_gui.methods import Method
@@ -296,12 +295,8 @@ class Scene(SelectedSets):
         for classes, node in sorted(steps.items(), key=lambda item: (len(item[0]), -item[1].depth, item[1].key)):
             shown = self._cached(explanation, ATTRIBUTION, classes, ClassSet())
             assert isinstance(shown, Map)
-            area = float(credible_cells(shown.values, 0.9).mean()) if shown.values.any() else 0.0
-            result.append(
-                StripStep(
-                    node, self.node_probabilities[node.key], area, shown, classes == suggested, classes == self.target
-                )
-            )
+            p = self.node_probabilities[node.key]
+            result.append(StripStep(node, p, shown.spread, shown, classes == suggested, classes == self.target))
         return tuple(result)
 
     @property

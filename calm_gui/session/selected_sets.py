@@ -58,11 +58,16 @@ class SelectedSets:
     @cached_property
     def checkpoint_names(self) -> dict[str, str]:
         """What each open checkpoint is called: folder and file, and as much before them as tells it from the others."""
-        return checkpoint_names((*self.infos, *(self.state.pane_keys(pane)[1] for pane in self.state.panes)))
+        return checkpoint_names(self._checkpoints)
+
+    @cached_property
+    def _checkpoints(self) -> tuple[str, ...]:
+        """Keys of the open checkpoints, each once."""
+        return tuple(dict.fromkeys((*self.infos, *(self.state.pane_keys(pane)[1] for pane in self.state.panes))))
 
     def source_of(self, checkpoint: str) -> str:
         """What a checkpoint is called where there are others; empty where it's the only one."""
-        return self.checkpoint_names[checkpoint] if len(self.checkpoint_names) > 1 else ""
+        return self.checkpoint_names[checkpoint] if len(self._checkpoints) > 1 else ""
 
     @property
     def info(self) -> CheckpointInfo | None:

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["COLUMNS", "CREDIBLE_MASS", "MEANINGS"]
-
-CREDIBLE_MASS = 0.9
-"""Share of the mass that the summary's area and box hold."""
+__all__ = ["COLUMNS", "MEANINGS"]
 
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {

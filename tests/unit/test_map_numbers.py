@@ -122,3 +122,13 @@ def test_everything_says_what_it_is_in_one_line(ex):
     for thing in (ex, cam_explanation(), ex.attribution(0), ex.winner(2), CLASSES, ex.hierarchy, ex.supersets):
         assert "\n" not in repr(thing) and "0x" not in repr(thing) and len(repr(thing)) < 200
     assert "Attribution of Afghan hound" in repr(ex.attribution(0))
+
+
+def test_the_spread_is_the_least_share_of_cells_with_nine_tenths_of_the_map(ex):
+    shown = ex.attribution(0)
+    largest_first = np.sort(shown.values.astype(np.float64), axis=None)[::-1]
+    fewest = next(n for n in range(1, 197) if largest_first[:n].sum() >= 0.9 * largest_first.sum())
+    assert shown.spread == fewest / 196
+    assert ex.attribution([]).spread == 0
+    with pytest.raises(ReadingError, match="negative"):
+        _ = ex.counterfactual(0, 1).spread

@@ -32,7 +32,6 @@ def mark_of(classes: ClassSet, target: ClassSet, contrast: ClassSet) -> Mark:
 
 
 def _held(classes: ClassSet, by: ClassSet) -> Qt.CheckState:
-    common = len(classes & by) if by else 0
-    if not common:
+    if classes.isdisjoint(by):
         return Qt.CheckState.Unchecked
-    return Qt.CheckState.Checked if common == len(classes) else Qt.CheckState.PartiallyChecked
+    return Qt.CheckState.Checked if classes <= by else Qt.CheckState.PartiallyChecked

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.core.cam_explanation import CamExplanation
-from calm_gui.core.geometry import interpolate
+from calm_gui.core.geometry import Geometry, interpolate
 from calm_gui.late import np
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets import numbers
@@ -26,11 +28,6 @@ _GAP = 5
 _STRIP_WIDTH = 124
 _CAM = "CAM's maps don't add up over groups, so there is no ladder."
 _NOTHING = "Choose a class or group, and a checkpoint with a hierarchy."
-
-
-def _alike(one: StripStep, other: StripStep) -> bool:
-    """Whether two steps look the same."""
-    return one.shown is other.shown and (one.chosen, one.suggested) == (other.chosen, other.suggested)
 
 
 class LadderRows(QWidget):
@@ -73,27 +70,17 @@ class LadderRows(QWidget):
         self._thumbnail = QImage()
         self._thumbnail_of: object = None
         self._overlays: dict[tuple[object, ...], QImage] = {}
+        self._weights: tuple[np.ndarray, ...] = ()
 
     def show_steps(self, scene: Scene, own_scales: bool) -> None:
         """Show a scene's steps, on the root's scale or each on its own."""
         steps = scene.strip[::-1]
         view = scene.state.view
-        look = (
-            view.sequential,
-            view.opacity,
-            view.overlay,
-            own_scales,
-            scene.contrast,
-            scene.target,
-            scene.explanation,
-            numbers.decimals(),
-        )
-        if look == self._look and len(steps) == len(self.steps) and all(map(_alike, steps, self.steps)):
-            return
-        self._look = look
+        rows, look = self._rows(), self._look
         self._contrast = scene.contrast
         awaited = scene.explanation is None and scene.state.picture is not None
         self._empty = "" if awaited else _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
+        self._look = (view.sequential, view.opacity, view.overlay, scene.explanation, numbers.decimals(), self._empty)
         if len(steps) != len(self.steps):
             self.steps = steps
             self.updateGeometry()
@@ -104,15 +91,29 @@ class LadderRows(QWidget):
         if explanation is not None and explanation is not self._thumbnail_of and explanation.picture is not None:
             self._thumbnail_of = explanation
             self._overlays.clear()
+            self._weights = ()
             height, width = explanation.picture.shape[:2]
             image = QImage(explanation.picture.data, width, height, 3 * width, QImage.Format.Format_RGB888)
             side = int(PICTURE * self.devicePixelRatioF())
             keep = Qt.AspectRatioMode.KeepAspectRatio
             self._thumbnail = image.scaled(side, side, keep, Qt.TransformationMode.SmoothTransformation)
-        if steps:
-            largest = fit_scale(steps[0].shown.values)
-            self._scales = [fit_scale(step.shown.values) if own_scales else largest for step in steps]
-        self.update()
+        if own_scales:
+            self._scales = [fit_scale(step.shown.values) for step in steps]
+        else:
+            self._scales = [fit_scale(step.shown.values) for step in steps[:1]] * len(steps)
+        if self._look != look or not (rows and steps):
+            self.update()
+            return
+        for position, (before, now) in enumerate(zip_longest(rows, self._rows())):
+            if before != now:
+                self.update(self.area(position))
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        """What each row shows."""
+        return [
+            (step.shown, scale, step.chosen, step.suggested, step.node.classes == self._contrast, at == self._current)
+            for at, (step, scale) in enumerate(zip(self.steps, self._scales, strict=True))
+        ]
 
     # Where rows are
 
@@ -139,7 +140,8 @@ class LadderRows(QWidget):
         """Where a step is."""
         if self.lying:
             return QRect(position * _STRIP_WIDTH, 0, _STRIP_WIDTH, self.height())
-        return QRect(0, position * self.row_height, self.width(), self.row_height)
+        height = self.row_height
+        return QRect(0, position * height, self.width(), height)
 
     def _letters(self, position: int) -> dict[str, QRect]:
         """Where the step under the mouse offers A and B."""
@@ -173,7 +175,7 @@ class LadderRows(QWidget):
             painter.drawText(self.rect().adjusted(12, 12, -12, -12), flags, self._empty)
             return
         for position, (step, scale) in enumerate(zip(self.steps, self._scales, strict=True)):
-            if event.rect().intersects(self.area(position)):
+            if event.region().intersects(self.area(position)):
                 self._paint_step(painter, position, step, scale)
 
     def _paint_step(self, painter: QPainter, position: int, step: StripStep, scale: Scale) -> None:
@@ -209,36 +211,33 @@ class LadderRows(QWidget):
             painter.drawRect(area.adjusted(1, 0, -2, -1))
 
     def _paint_words(self, painter: QPainter, position: int, step: StripStep, area: QRect, picture: QRect) -> None:
-        theme, line = current_theme(), self.fontMetrics().height()
+        theme, metrics = current_theme(), self.fontMetrics()
+        line = metrics.height()
         size = counted(len(step.node.classes), "class", "classes")
         note = f"{len(step.node.classes)} · suggested" if step.suggested else size
         p, spread = numbers.probability(step.probability), share_text(step.area)
-        font = QFont(self.font())
-        font.setBold(step.suggested)
         middle, right = int(Qt.AlignmentFlag.AlignVCenter), int(Qt.AlignmentFlag.AlignRight)
-        lines: tuple[tuple[str, str], ...]
+        offered = self._letters(position) if position == self._hovered else {}
+        painter.setPen(QColor(theme.text))
         if self.lying:
-            lines = ((step.node.name, theme.text), (f"{note}", theme.muted), (f"{p}   {spread}", theme.text))
             words = QRect(area.left() + 8, picture.bottom() + 4, area.width() - 12, line)
+            painter.drawText(words.translated(0, 2 * line), middle, f"{p}   {spread}")
         else:
             words = QRect(picture.right() + 9, area.top() + (area.height() - 2 * line) // 2, 0, line)
-            words.setRight(area.right() - self._numbers_width() - 4)
-            lines = ((step.node.name, theme.text), (note, theme.muted))
-            painter.setPen(QColor(theme.text))
+            words.setRight(offered["A"].left() - 4 if offered else area.right() - self._numbers_width() - 4)
             place = area.adjusted(0, 0, -8, 0)
             painter.drawText(place, right | middle, spread)
-            place.setRight(place.right() - painter.fontMetrics().horizontalAdvance(share_text(0.99)) - 8)
+            place.setRight(place.right() - metrics.horizontalAdvance(share_text(0.99)) - 8)
             painter.drawText(place, right | middle, p)
-        offered = self._letters(position) if position == self._hovered else {}
-        if offered and not self.lying:
-            words.setRight(min(words.right(), offered["A"].left() - 4))
-        for text, colour in lines:
-            painter.setFont(font if text is lines[0][0] else self.font())
-            painter.setPen(QColor(colour))
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, words.width())
-            painter.drawText(words, middle, shown)
-            words.translate(0, line)
+        elide = Qt.TextElideMode.ElideRight
+        if step.suggested:
+            font = QFont(self.font())
+            font.setBold(True)
+            painter.setFont(font)
+        painter.drawText(words, middle, painter.fontMetrics().elidedText(step.node.name, elide, words.width()))
         painter.setFont(self.font())
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(words.translated(0, line), middle, metrics.elidedText(note, elide, words.width()))
         for letter, square in offered.items():
             draw_letter(painter, square, letter, filled=False)
 
@@ -247,15 +246,25 @@ class LadderRows(QWidget):
         if key not in self._overlays:
             if len(self._overlays) > 100:
                 self._overlays.clear()
-            geometry = step.shown.geometry
+            if not self._weights:
+                self._weights = self._interpolation(step.shown.geometry)
             height, width = self._thumbnail.height(), self._thumbnail.width()
-            x = (np.arange(width) + 0.5) * geometry.picture[0] / width
-            y = (np.arange(height) + 0.5) * geometry.picture[1] / height
-            indices = scale.indices(interpolate(step.shown.values, *geometry.to_grid(x, y)))
+            down, across = self._weights
+            indices = scale.indices(down @ step.shown.values @ across)
             words = np.ascontiguousarray(premultiplied_table(self._table, 1.0)[indices])
             image = QImage(words.data, width, height, 4 * width, QImage.Format.Format_ARGB32_Premultiplied)
             self._overlays[key] = image.copy()
         return self._overlays[key]
+
+    def _interpolation(self, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
+        """Matrices (h,H) and (W,w) between which a map (H,W) is interpolated to the thumbnail's h x w pixels."""
+        height, width = self._thumbnail.height(), self._thumbnail.width()
+        x = (np.arange(width) + 0.5) * geometry.picture[0] / width
+        y = (np.arange(height) + 0.5) * geometry.picture[1] / height
+        columns, rows = geometry.to_grid(x, y)
+        every_row, every_column = (np.arange(side, dtype=np.float64) + 0.5 for side in geometry.grid)
+        unit_rows, unit_columns = (np.eye(side, dtype=np.float32) for side in geometry.grid)
+        return interpolate(unit_rows, every_row, rows), interpolate(unit_columns, columns, every_column)
 
     # Mouse and keys
 

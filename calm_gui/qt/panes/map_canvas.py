@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, Qt, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from calm_gui.core.geometry import Box
 from calm_gui.core.maps import Map
+from calm_gui.qt.panes.early_picture import early_picture
 from calm_gui.qt.panes.fade import Fade
 from calm_gui.qt.panes.map_layers import MapLayers
 from calm_gui.qt.panes.marks import draw_boxes, draw_cross, draw_label, draw_note, draw_outline
@@ -62,6 +63,7 @@ class MapCanvas(PictureCanvas):
         self._fade: Fade | None = None
         self._not_drawn: PaneContent | None = None  # what the log has heard of
         self._truth: tuple[Box, ...] = ()
+        self._told: object = None
         self._cross: tuple[float, float] | None = None
         self._pressed: QPointF | None = None
         self._still = True
@@ -74,10 +76,18 @@ class MapCanvas(PictureCanvas):
         view: View,
         regions: tuple[RegionShape, ...] = (),
         truth: tuple[Box, ...] = (),
+        path: str | None = None,
     ) -> None:
-        """Show a pane's content."""
+        """Show a pane's content; until its picture is decoded, the one at a path as Qt reads it."""
         before = self._content
         self._content, self._view, self._regions, self._truth = content, view, regions, truth
+        look = (id(content.pixels), content.shown, content.scale, content.explanation, content.message)
+        told = (look, view, regions, truth, path)
+        if told == self._told:
+            return
+        self._told = told
+        awaited_picture = content.pixels is None and not content.message and path is not None
+        self._early = early_picture(path) if awaited_picture else QImage()
         awaited = before is not None and before.pixels is not None and before.explanation is None
         if self.fades and awaited and content.drawn is not None:
             self._fade = self._fade or Fade(self, self.update)
@@ -95,7 +105,10 @@ class MapCanvas(PictureCanvas):
         content = self._content
         if content is None or content.pixels is None:
             painter.fillRect(self.rect(), QColor(current_theme().canvas))
-            draw_note(painter, self, content.message if content and content.message else "explaining …")
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(self.picture_rect(), self._early)
+            message = content.message if content else ""
+            draw_note(painter, self, message or "explaining …", bottom=not self._early.isNull())
             return
         try:
             self._draw(painter, content)

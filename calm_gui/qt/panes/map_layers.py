@@ -49,6 +49,7 @@ class MapLayers:
         self._view, self._opacity = View(), 1.0
         self._base_key: object = None
         self.base = QImage()
+        self._samples: tuple[np.ndarray, ...] = ()
         self._source_of: object = None
         self.source = QImage()
         self._overlay_key: object = None
@@ -92,6 +93,7 @@ class MapLayers:
         if key != self._base_key:
             self._base_key = key
             assert content.pixels is not None
+            self._samples = self._canvas.samples(visible)
             self.base = self._scaled_picture(content.pixels, visible)
         shown = content.drawn
         if shown is None or not self._view.overlay:
@@ -121,7 +123,7 @@ class MapLayers:
             self.source = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888).convertToFormat(
                 QImage.Format.Format_RGB32
             )
-        x, y = self._canvas.samples(visible)
+        x, y = self._samples
         step_x = x[1] - x[0] if len(x) > 1 else 1.0
         step_y = y[1] - y[0] if len(y) > 1 else 1.0
         size = (step_x * visible.width(), step_y * visible.height())
@@ -146,11 +148,11 @@ class MapLayers:
         view = self._view
         cut = view.threshold if view.mask else None
         look = (view.sequential, view.diverging, self._opacity, view.native, cut, even)
-        key = (content.drawn, content.scale, look, self._base_key, self._canvas.picture_rect().getRect())
+        key = (content.drawn, content.scale, look, self._base_key)
         if key != self._overlay_key:
             self._overlay_key = key
             self._overlay_pixels = pixels = _buffer(self._overlay_pixels, even_shape(visible.width(), visible.height()))
-            self._fill_pixels(pixels, content, visible, even)
+            self._fill_pixels(pixels, content, even)
             self._overlay = QImage(  # only borrows the pixels
                 pixels.data,
                 visible.width(),
@@ -160,11 +162,11 @@ class MapLayers:
             )
         blit(painter, self._canvas, self._overlay, visible)
 
-    def _fill_pixels(self, pixels: np.ndarray, content: PaneContent, visible: QRect, even: bool) -> None:
+    def _fill_pixels(self, pixels: np.ndarray, content: PaneContent, even: bool) -> None:
         """Fill the pixels, one for each visible device pixel, with the overlay, or with the picture and it."""
         view, shown = self._view, content.drawn
         assert shown is not None
-        x, y = self._canvas.samples(visible)
+        x, y = self._samples
         columns, rows = shown.geometry.to_grid(x, y)
         if isinstance(shown, WinnerMap):
             winner_argb(shown, self._opacity, columns, rows, pixels)

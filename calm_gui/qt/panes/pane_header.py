@@ -80,7 +80,7 @@ class PaneHeader(QWidget):
 
     def fitting_source(self, width: int) -> str:
         """The checkpoint's name in at most half of a width: where it's too long without its ending, then its middle."""
-        metrics, room, source = QFontMetrics(self.font()), width // 2, self.texts.source
+        metrics, room, source = self.fontMetrics(), width // 2, self.texts.source
         if metrics.horizontalAdvance(source) > room:
             source = source.removesuffix(".safetensors")
         return metrics.elidedText(source, Qt.TextElideMode.ElideMiddle, room)
@@ -88,20 +88,19 @@ class PaneHeader(QWidget):
     def fitting(self, width: int) -> tuple[str, str, str]:
         """Label, name and number as they are written in a width."""
         texts = self.texts
-        plain, bold = QFontMetrics(self.font()), QFontMetrics(self._bold)
+        plain, bold = self.fontMetrics(), QFontMetrics(self._bold)
         badge = plain.height() + 3 if texts.letter else 0
-        number = texts.number
-        telling = texts.name if texts.alike and texts.name else texts.label
-        least = min((plain if telling is texts.name else bold).horizontalAdvance(telling), _LEAST)
-        least += badge if telling is texts.name else 0
-        if number and width - plain.horizontalAdvance(number) - _GAP < least:
-            number = ""
-        room = width - (plain.horizontalAdvance(number) + _GAP if number else 0)
+        label, name = bold.horizontalAdvance(texts.label), plain.horizontalAdvance(texts.name)
+        least = min(name, _LEAST) + badge if texts.alike and texts.name else min(label, _LEAST)
+        number, room = texts.number, width
+        if number:
+            room -= plain.horizontalAdvance(number) + _GAP
+            if room < least:
+                number, room = "", width
         elide = Qt.TextElideMode.ElideRight
-        label = bold.horizontalAdvance(texts.label)
         if not texts.name:
             return bold.elidedText(texts.label, elide, room), "", number
-        name = badge + plain.horizontalAdvance(texts.name)
+        name += badge
         if label + _GAP + name <= room:
             return texts.label, texts.name, number
         rest = room - label - _GAP - badge
@@ -118,7 +117,7 @@ class PaneHeader(QWidget):
         area = self.rect().adjusted(7, 0, -2, 0)
         failed = self.texts.passed is False
         mark = painter.fontMetrics().horizontalAdvance("✗ ") if failed else 0
-        source = self.fitting_source(area.width() - mark)
+        source = self.fitting_source(area.width() - mark) if self.texts.source else ""
         beside = painter.fontMetrics().horizontalAdvance(source) + _GAP if source else 0
         label, name, number = self.fitting(area.width() - mark - beside)
         left = area.left()

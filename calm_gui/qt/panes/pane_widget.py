@@ -120,7 +120,8 @@ class PaneWidget(QFrame):
         picture = content.pane.picture or scene.state.picture
         truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()
         self.canvas.fades = self._hub.fades
-        self.canvas.show_content(content, view, scene.state.regions_of(picture) if view.regions else (), truth)
+        regions = scene.state.regions_of(picture) if view.regions else ()
+        self.canvas.show_content(content, view, regions, truth, picture)
         table = view.diverging if isinstance(shown, Map) and shown.signed else view.sequential
         own = content.scale if view.scale_mode == "fit" else None
         if own is not None or not self.bar.isHidden():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from calm_gui.late import np
@@ -55,6 +55,7 @@ class PictureCanvas(QWidget):
         self._content: PaneContent | None = None
         self._view = View()
         self._regions: tuple[RegionShape, ...] = ()
+        self._early = QImage()
 
     def sizeHint(self) -> QSize:
         return QSize(360, 280)
@@ -75,7 +76,9 @@ class PictureCanvas(QWidget):
     def picture_size(self) -> tuple[int, int] | None:
         """Width and height of the picture in its pixels."""
         pixels = self._content.pixels if self._content else None
-        return None if pixels is None else (pixels.shape[1], pixels.shape[0])
+        if pixels is not None:
+            return pixels.shape[1], pixels.shape[0]
+        return None if self._early.isNull() else (self._early.width(), self._early.height())
 
     def _fit(self, size: tuple[int, int]) -> float:
         return min(self.width() / size[0], self.height() / size[1])
@@ -96,11 +99,12 @@ class PictureCanvas(QWidget):
         size = self.picture_size
         if size is None:
             return QRectF()
-        scale = self._fit(size) * self.zoom
+        zoom = self.zoom
+        scale = self._fit(size) * zoom
         width, height = size[0] * scale, size[1] * scale
-        cx, cy = self._view.centre if self.zoom > 1 else (0.5, 0.5)
+        cx, cy = self._view.centre if zoom > 1 else (0.5, 0.5)
         left, top = self.width() / 2 - cx * width, self.height() / 2 - cy * height
-        if self.zoom < 1:  # the picture's pixels may be the screen's, and then shall not lie between them
+        if zoom < 1:  # the picture's pixels may be the screen's, and then shall not lie between them
             ratio = self.devicePixelRatioF()
             left, top = round(left * ratio) / ratio, round(top * ratio) / ratio
         return QRectF(left, top, width, height)
