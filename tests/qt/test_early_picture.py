@@ -1,5 +1,6 @@
 """A picture is seen at once, as Qt reads it, where its own pixels will be."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -71,3 +72,18 @@ def test_what_qt_cannot_read_or_would_take_long_is_waited_for(tmp_path: Path) ->
     Image.new("1", (2000, 1000)).save(small)
     for path, shown in ((text, False), (large, False), (small, True), (tmp_path / "none.png", False)):
         assert early_picture(str(path)).isNull() is not shown
+
+
+def test_neither_pipes_nor_drawings_are_read_and_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    drawing = tmp_path / "drawing.jpg"
+    drawing.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="50" height="50"/>')
+    assert early_picture(str(drawing)).isNull()
+    if hasattr(os, "mkfifo"):
+        pipe = tmp_path / "pipe.jpg"
+        os.mkfifo(pipe)
+        assert early_picture(str(pipe)).isNull()  # without waiting for somebody to write into it
+    picture = tmp_path / "picture.png"
+    for side, time in ((20, 1), (30, 2)):
+        Image.new("RGB", (side, side)).save(picture)
+        os.utime(picture, (time, time))
+        assert early_picture(str(picture)).width() == side

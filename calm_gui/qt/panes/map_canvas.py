@@ -86,8 +86,8 @@ class MapCanvas(PictureCanvas):
         if told == self._told:
             return
         self._told = told
-        awaited_picture = content.pixels is None and not content.message and path is not None
-        self._early = early_picture(path) if awaited_picture else QImage()
+        undecoded = path if content.pixels is None and not content.message else None
+        self._early = early_picture(undecoded) if undecoded is not None else QImage()
         awaited = before is not None and before.pixels is not None and before.explanation is None
         if self.fades and awaited and content.drawn is not None:
             self._fade = self._fade or Fade(self, self.update)
