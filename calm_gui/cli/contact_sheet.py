@@ -10,6 +10,7 @@ from calm_gui.cli.loading import load
 from calm_gui.core.classes import ClassTable
 from calm_gui.errors import DataError, why_unexpected
 from calm_gui.render.manifest import check_suffix, describe_pictures
+from calm_gui.render.naming import value_text
 from calm_gui.session.output_names import free_name
 from calm_gui.session.pane import CLASSIFIER_MAP
 from calm_gui.session.request import parse_set
@@ -110,7 +111,7 @@ def _item(row: Row, column: str, model: "LoadedModel", truth: GroundTruth | None
     else:
         shown = explanation.reading(own.key, target)
     value = row[column]
-    number = f"{value:.3g}" if isinstance(value, float) else str(value)
+    number = value_text(value) if isinstance(value, float) else str(value)
     lines = (row["name"], row["target_name"], f"{column} {number}")
     boxes = truth.boxes_of(row["file"]) if truth else ()
     return SheetItem(thumbnail(shown, boxes=boxes), lines)

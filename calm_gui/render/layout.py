@@ -9,6 +9,7 @@ from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.errors import ExportError
 from calm_gui.render.figure_spec import MAX_SIDE, FigureSpec
 from calm_gui.render.lettering import text_width, wrap
+from calm_gui.render.naming import number_text
 from calm_gui.render.overlay import winner_colours
 from calm_gui.render.scale import Scale, remark
 
@@ -200,7 +201,7 @@ class _Arranger:
         entries = []
         rows = shown.legend()
         for node, cells, mass in rows[:_MAX_LEGEND]:
-            text = f"{node.name} {mass:.3f}, {cells} {'cell' if cells == 1 else 'cells'}"
+            text = f"{node.name} {number_text(mass)}, {cells} {'cell' if cells == 1 else 'cells'}"
             code = "#{:02x}{:02x}{:02x}".format(*palette[shown.nodes.index(node)])
             entries.append((code, wrap(text, width - 1.4 * self.small, self.small, self.spec.font, 1)[0]))
         if len(rows) > _MAX_LEGEND:

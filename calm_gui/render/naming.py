@@ -1,5 +1,6 @@
 """What sets and maps are called, for people and for files."""
 
+import math
 import re
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from calm_gui.core.maps import AnyMap, WinnerMap
 
 __all__ = [
     "DECIMALS",
+    "MINUS",
     "Named",
     "counted",
     "map_formula",
@@ -20,6 +22,8 @@ __all__ = [
     "set_name",
     "set_slug",
     "share_text",
+    "value_text",
+    "written_out",
 ]
 
 
@@ -39,7 +43,7 @@ DECIMALS = 3
 """Of probabilities, where nothing else is asked for."""
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_MINUS = "\N{MINUS SIGN}"
+MINUS = "\N{MINUS SIGN}"
 
 
 def power_text(exponent: int) -> str:
@@ -51,8 +55,31 @@ def number_text(value: float, decimals: int = DECIMALS) -> str:
     """A probability, or a difference of two, as people read it: three decimals, or a power of ten."""
     if value != 0 and abs(value) < 10.0**-decimals:
         mantissa, exponent = f"{value:.{max(1, decimals - 2)}e}".split("e")
-        return f"{mantissa} {power_text(int(exponent))}".replace("-", _MINUS)
-    return f"{value:.{decimals}f}".replace("-", _MINUS)
+        return f"{mantissa} {power_text(int(exponent))}".replace("-", MINUS)
+    return f"{value:.{decimals}f}".replace("-", MINUS)
+
+
+def value_text(value: float, digits: int = 3) -> str:
+    """A value of any size as people read it: so many digits, without zeros at the end.
+
+    From 0.001 up to 10,000 it's written out, otherwise with a power of ten: ``1.5 ×10⁻⁵``.
+    """
+    if not value or not math.isfinite(value):
+        return "0" if not value else str(value).replace("-", MINUS)
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    if -3 <= int(exponent) < 4:
+        return written_out(value, max(0, digits - 1 - int(exponent)))
+    return f"{_without_zeros(mantissa)} {power_text(int(exponent))}".replace("-", MINUS)
+
+
+def written_out(value: float, decimals: int) -> str:
+    """A value without a power of ten: at most so many decimals, without zeros at the end."""
+    text = _without_zeros(f"{value:.{decimals}f}")
+    return "0" if text == "-0" else text.replace("-", MINUS)
+
+
+def _without_zeros(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def probability_text(p: float, decimals: int = DECIMALS) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from calm_gui.render.naming import power_text
+from calm_gui.render.naming import MINUS, power_text, written_out
 from calm_gui.render.scale import Scale
 
 __all__ = ["Notation"]
 
-_MINUS = "\N{MINUS SIGN}"
 _DIGITS = 3
 """At the upper limit."""
+_MOST = 6
+"""Decimals: those of three digits at the lower end of a logarithmic scale."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Notation:
     power : int
         Exponent of ten that is written once beside the numbers; 0 for none.
     decimals : int
+        Of a linear scale; a logarithmic one has three digits at each of its values.
+    logarithmic : bool
     """
 
     times: float
     power: int
     decimals: int
+    logarithmic: bool = False
 
     @classmethod
     def of(cls, scale: Scale) -> Notation:
@@ -38,12 +42,13 @@ class Notation:
 
         Values from 0.1 up to 1000 are written without a factor.
         """
+        log = scale.spacing == "log"
         largest = max(abs(scale.low), abs(scale.high)) * scale.factor
         if not largest or not math.isfinite(largest):
             return cls(scale.factor, 0, 1)
         place = math.floor(math.log10(largest) + 1e-9)
         power = 0 if -1 <= place < _DIGITS else 3 * (place // 3)
-        return cls(scale.factor / 10.0**power, power, max(0, min(_DIGITS, _DIGITS - 1 - (place - power))))
+        return cls(scale.factor / 10.0**power, power, max(0, min(_DIGITS, _DIGITS - 1 - (place - power))), log)
 
     @property
     def factor(self) -> str:
@@ -52,8 +57,11 @@ class Notation:
 
     def text(self, value: float) -> str:
         """A value without the factor."""
+        if self.logarithmic and value:
+            place = math.floor(math.log10(abs(value * self.times)))
+            return written_out(value * self.times, min(_MOST, max(0, _DIGITS - 1 - place)))
         text = f"{value * self.times:.{self.decimals}f}"
-        return text.removeprefix("-") if not float(text) else text.replace("-", _MINUS)
+        return text.removeprefix("-") if not float(text) else text.replace("-", MINUS)
 
     def whole(self, value: float) -> str:
         """A value with the factor."""
@@ -64,7 +72,7 @@ class Notation:
 
         A number with an exponent of its own, such as ``2e-3``, is taken as it is.
         """
-        plain = text.strip().replace(_MINUS, "-").replace(",", ".").replace("\N{ARABIC DECIMAL SEPARATOR}", ".")
+        plain = text.strip().replace(MINUS, "-").replace(",", ".").replace("\N{ARABIC DECIMAL SEPARATOR}", ".")
         try:
             number = float(plain)
         except ValueError:

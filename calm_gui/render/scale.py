@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from calm_gui.late import np
+from calm_gui.render.naming import value_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,14 +124,8 @@ class Scale:
         return [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
     def text(self, value: float) -> str:
-        """A value in this scale's unit, in as few characters as tell it apart."""
-        value *= self.factor
-        if value == 0:
-            return "0"
-        if 0.01 <= abs(value) < 10_000:
-            return f"{value:.3g}"
-        mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+        """A value in this scale's unit, in three digits."""
+        return value_text(value * self.factor)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form for the file beside an export."""
@@ -201,5 +196,5 @@ def remark(values: NDArray[np.floating[Any]]) -> str:
     if broken:
         return f"{broken} of {values.size} cells are not finite; the map can't be trusted"
     if float(values.max()) == float(values.min()):
-        return f"no variation: every cell is {float(values.flat[0]):.3g}"
+        return f"no variation: every cell is {value_text(float(values.flat[0]))}"
     return ""

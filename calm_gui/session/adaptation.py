@@ -14,6 +14,7 @@ import platformdirs
 
 from calm_gui.model.files import write_text
 from calm_gui.model.info import CheckpointInfo
+from calm_gui.render.naming import number_text
 from calm_gui.session.picture_files import file_stamp
 
 __all__ = ["WHAT", "AdaptationPlan", "Told", "adaptation_folder", "reached_words", "said"]
@@ -127,8 +128,8 @@ def reached_words(name: str, measures: Mapping[str, Any]) -> str:
     if not isinstance(agreement, float | int) or not isinstance(apart, float | int):
         return f"{name} is a CALM."
     words = (
-        f"On {count} pictures it names the class of {name} for {agreement:.0%}, and its p differs by {apart:.3f} on "
-        "average."
+        f"On {count} pictures it names the class of {name} for {agreement:.0%}, and its p differs by "
+        f"{number_text(apart)} on average."
     )
     left_out = measures.get("left out") or []
     return words + (f" {len(left_out)} pictures were left out: {left_out[0]}." if left_out else "")

@@ -101,10 +101,10 @@ def scene_figure(scene: Scene, spec: FigureSpec, what: str, boxes: Sequence[Box]
     common: dict[str, Any] = {"boxes": boxes, "captions": [caption] if caption else ()}
     if what == "strip":
         steps = scene.strip
+        sizes = [counted(len(s.node.classes), "class", "classes") for s in steps]
         titles = [
-            f"{s.node.name}\n"
-            + _with_source(source, f"{counted(len(s.node.classes), 'class', 'classes')}, p {s.probability:.3f}")
-            for s in steps
+            f"{s.node.name}\n{_with_source(source, f'{size}, p {number_text(s.probability)}')}"
+            for s, size in zip(steps, sizes, strict=True)
         ]
         return map_figure(explanation, [s.shown for s in steps], spec, titles=titles, **common)
     if what in ("figure 1", "winner"):

@@ -13,6 +13,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from calm_gui.core.classes import ClassSet, Searchable, fold_text
 from calm_gui.core.hierarchy import Hierarchy, Node
 from calm_gui.qt.classes.mark import Mark, mark_of
+from calm_gui.qt.widgets import numbers
 
 __all__ = ["KEY_ROLE", "MARK_ROLE", "NAME", "PROBABILITY", "PROBABILITY_ROLE", "SIZE", "HierarchyModel", "Row"]
 
@@ -326,7 +327,8 @@ class HierarchyModel(QAbstractItemModel):
                 return self._tool_tip(item)
             case Qt.ItemDataRole.AccessibleTextRole:
                 p = self._probabilities.get(node.key)
-                return f"{node.name}, {len(node.classes)} classes" + (f", probability {p:.3f}" if p is not None else "")
+                words = f"{node.name}, {len(node.classes)} classes"
+                return words if p is None else f"{words}, probability {numbers.probability(p)}"
             case _:
                 return None
 

@@ -15,7 +15,7 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.letter import draw_letter, letter_colour
 from calm_gui.render.colormap import premultiplied_table
-from calm_gui.render.naming import counted, share_text
+from calm_gui.render.naming import counted, share_text, value_text
 from calm_gui.render.scale import Scale, fit_scale
 from calm_gui.session.scene import Scene, StripStep
 
@@ -289,7 +289,8 @@ class LadderRows(QWidget):
             step = self.steps[position]
             self.setToolTip(
                 f"{step.node.name} · {step.node.key}\n{step.node.gloss}\n"
-                f"p = {step.probability:.7g}; 90 % of its map lies on {100 * step.area:.1f} % of the picture\n"
+                f"p = {value_text(step.probability, 7)}; "
+                f"90 % of its map lies on {100 * step.area:.1f} % of the picture\n"
                 "Click makes it A, Ctrl+click makes it B"
             )
 

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QIcon, QImage, QPixmap
 
 from calm_gui.core.classes import fold_text
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets import numbers
 from calm_gui.session.batch_run import ResultRow
 from calm_gui.session.results_table import SHOWN_COLUMNS
 from calm_gui.session.summary_columns import MEANINGS
@@ -142,4 +143,4 @@ def _text(key: str, value: Any) -> str:
         return ""
     if key == "area":
         return f"{100 * value:.0f} %"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return numbers.number(value) if isinstance(value, float) else str(value)

@@ -6,6 +6,7 @@ from calm_gui.core.maps import AnyMap, Map
 from calm_gui.qt.dock import DOCKS, Dock, DockPanel
 from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.number_table import NumberTable
+from calm_gui.render.naming import value_text
 from calm_gui.session.scene import Scene
 
 __all__ = ["VALUES", "ValuesPanel"]
@@ -35,7 +36,7 @@ class ValuesPanel(DockPanel):
             return
         height, width = shown.values.shape
         self.words.setText(
-            f"Values: {content.title}, {height} × {width} cells, {shown.unit}, sum {shown.sum:.7g}", "Values"
+            f"Values: {content.title}, {height} × {width} cells, {shown.unit}, sum {value_text(shown.sum, 7)}", "Values"
         )
         self.table.rows.show([str(j) for j in range(width)], shown.values.astype(float).tolist())
         self.table.resizeColumnsToContents()

@@ -11,7 +11,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.measure import scaled
-from calm_gui.render.naming import number_text
+from calm_gui.render.naming import number_text, value_text
 from calm_gui.session.ledger import hint, sentence
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Threshold
@@ -153,7 +153,7 @@ class LedgerBar(QFrame):
             return words, "", "", ""
         check = shown.check
         tip = (
-            f"{shown.values.size} cells {check.total:.6g}, network {check.expected:.6g}, "
+            f"{shown.values.size} cells {value_text(check.total, 7)}, network {value_text(check.expected, 7)}, "
             f"relative error {number_text(check.error)}. An error above 1 ×10⁻⁴ is marked."
         )
         return words, "✓ adds up" if check.passed else "✗ doesn't add up", tip, scene.active.number

@@ -14,7 +14,7 @@ from calm_gui.qt.panes.pane_menu import fill_pane_menu
 from calm_gui.qt.panes.region_editor import RegionEditor
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets import numbers
-from calm_gui.render.naming import number_text
+from calm_gui.render.naming import number_text, value_text
 from calm_gui.session.scene import PaneContent, Scene
 
 __all__ = ["PaneWidget"]
@@ -109,7 +109,7 @@ class PaneWidget(QFrame):
         tip = "\n".join(part for part in (content.title, content.source, content.subtitle) if part)
         if check is not None and isinstance(shown, Map):
             tip += (
-                f"\n{shown.values.size} cells {check.total:.7g}, network {check.expected:.7g}, "
+                f"\n{shown.values.size} cells {value_text(check.total, 7)}, network {value_text(check.expected, 7)}, "
                 f"relative error {number_text(check.error)}"
             )
         passed = check.passed if check else None

@@ -8,6 +8,8 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QWidget
 
+from calm_gui.render.naming import MINUS
+
 __all__ = ["CalmComboBox", "CalmDoubleSpinBox", "CalmSlider", "CalmSpinBox"]
 
 
@@ -19,11 +21,11 @@ def _passed_on(widget: QWidget, event: QWheelEvent) -> bool:
     return True
 
 
-_COMMAS = str.maketrans(",\N{ARABIC DECIMAL SEPARATOR}", "..")
+_COMMAS = str.maketrans(f",\N{ARABIC DECIMAL SEPARATOR}{MINUS}", "..-")
 
 
 def _pointed(text: str) -> str:
-    """A text with a point wherever a comma was typed, and with ASCII digits."""
+    """A text as Python reads numbers: points for commas, ASCII digits and minus."""
     return "".join(str(int(c)) if c.isdecimal() else c for c in text.translate(_COMMAS))
 
 
@@ -68,10 +70,14 @@ class CalmDoubleSpinBox(QDoubleSpinBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        return super().validate(_pointed(text), position)
+        state, text, position = super().validate(_pointed(text), position)  # type: ignore[misc]
+        return state, text.replace("-", MINUS), position
 
     def valueFromText(self, text: str) -> float:
         return super().valueFromText(_pointed(text))
+
+    def textFromValue(self, value: float) -> str:
+        return super().textFromValue(value).replace("-", MINUS)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if not _passed_on(self, event):

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
 from calm_gui.late import np
+from calm_gui.render.naming import value_text
 
 __all__ = ["NumberTable", "TableModel"]
 
@@ -32,7 +33,7 @@ class TableModel(QAbstractTableModel):
         What the columns are.
     """
 
-    def __init__(self, parent: QObject | None = None, number: Callable[[float], str] = "{:.4g}".format) -> None:
+    def __init__(self, parent: QObject | None = None, number: Callable[[float], str] = value_text) -> None:
         super().__init__(parent)
         self._number = number
         self.tips: Sequence[str] = ()
@@ -94,9 +95,7 @@ class TableModel(QAbstractTableModel):
 class NumberTable(QTableView):
     """Shows a `TableModel`; Ctrl+C copies the rows that are selected, or all."""
 
-    def __init__(
-        self, name: str, parent: QWidget | None = None, number: Callable[[float], str] = "{:.4g}".format
-    ) -> None:
+    def __init__(self, name: str, parent: QWidget | None = None, number: Callable[[float], str] = value_text) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
         self.rows = TableModel(self, number)

@@ -6,7 +6,7 @@ from calm_gui.core.cam_explanation import CamExplanation
 from calm_gui.core.explanation import Explanation
 from calm_gui.core.maps import Map
 from calm_gui.late import np
-from calm_gui.render.naming import number_text
+from calm_gui.render.naming import number_text, value_text
 from calm_gui.render.notation import Notation
 from calm_gui.session.scene import PaneContent, Scene
 
@@ -50,7 +50,8 @@ def cursor_text(scene: Scene, point: tuple[float, float] | None, pane: int = -1)
     elif isinstance(explanation, CamExplanation):
         rows = explanation.f[:, cell[0], cell[1]]
         best = np.argsort(-rows)[:3]
-        parts.append("highest scores: " + ", ".join(f"{explanation.classes[int(i)].name} {rows[i]:.1f}" for i in best))
+        words = ", ".join(f"{explanation.classes[int(i)].name} {value_text(float(rows[i]))}" for i in best)
+        parts.append(f"highest scores: {words}")
     return " · ".join(parts)
 
 

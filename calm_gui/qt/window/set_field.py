@@ -19,7 +19,7 @@ from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.letter import draw_letter
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.qt.window.set_popup import SetPopup
-from calm_gui.render.naming import counted
+from calm_gui.render.naming import counted, value_text
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 
@@ -90,7 +90,7 @@ class SetField(QWidget):
             self.name = scene.name(expression)
         self.number = "" if p is None else numbers.number(p)
         size = f" · {counted(len(classes), 'class', 'classes')}" if len(classes) > 1 else ""
-        exact = f"\np = {p:.7g}" if p is not None else ""
+        exact = f"\np = {value_text(p, 7)}" if p is not None else ""
         self.setToolTip(f"{_ROLES[self._role]}: {self.name}{size}{exact}\nClick to choose another; Delete empties it")
         self.setAccessibleName(f"{_ROLES[self._role]}: {self.name}, {self.number}".rstrip(", "))
         self.update()

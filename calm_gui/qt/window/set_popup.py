@@ -31,6 +31,7 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.window.term_row import TermRow
+from calm_gui.render.naming import value_text
 from calm_gui.session.expression import Expression
 from calm_gui.session.scene import Scene
 from calm_gui.session.suggestions import Suggestion, found_sets, suggested_sets
@@ -63,7 +64,7 @@ class _Rows(QAbstractListModel):
         if role == _ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{row.title}, {row.note}" + (f", p = {row.p:.7g}" if row.p is not None else "")
+            return f"{row.title}, {row.note}" + (f", p = {value_text(row.p, 7)}" if row.p is not None else "")
         return None
 
 
