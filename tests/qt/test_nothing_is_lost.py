@@ -154,7 +154,7 @@ def test_keys_that_dialogs_need_become_no_shortcut(window: MainWindow, qtbot: Qt
 
 
 def test_marks_of_supersets_are_asked_about_before_they_go(window: MainWindow, asked: list[str]) -> None:
-    dialog = AnnotationDialog(window.hub, from_table=False, parent=window)
+    dialog = AnnotationDialog(window.hub, Settings(None), from_table=False, parent=window)
     dialog.show()
     QTest.keyClick(dialog, "e")
     marks = dialog.annotation.marks

@@ -55,7 +55,7 @@ def own_hierarchy_is_put_back(window: MainWindow, settle: object) -> object:
 
 
 def test_annotating_supersets_changes_the_superset_reading(window: MainWindow, settle: object, tmp_path: Path) -> None:
-    dialog = AnnotationDialog(window.hub, from_table=False, parent=window)
+    dialog = AnnotationDialog(window.hub, Settings(None), from_table=False, parent=window)
     for key in "eee":
         QTest.keyClick(dialog, key)
     decided = dialog.annotation.progress.settled
@@ -76,7 +76,7 @@ def test_annotating_supersets_changes_the_superset_reading(window: MainWindow, s
 
 
 def test_annotation_starts_from_the_papers_table(window: MainWindow) -> None:
-    dialog = AnnotationDialog(window.hub, parent=window)
+    dialog = AnnotationDialog(window.hub, Settings(None), parent=window)
     assert dialog.annotation.progress.supersets == 118
 
 

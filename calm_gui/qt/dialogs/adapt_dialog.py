@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from calm_gui.errors import CalmError
 from calm_gui.qt.adaptation import Adaptation
+from calm_gui.qt.dialogs.folders import start_folder
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
 from calm_gui.render.naming import counted
@@ -100,7 +101,7 @@ class AdaptDialog(QDialog):
         row.setFocusProxy(field)
 
         def ask() -> None:
-            start = field.text() or self._settings.text("folder")
+            start = field.text() or start_folder(self._settings, "pictures", self._workspace.state.picture)
             if path := QFileDialog.getExistingDirectory(self, title, start):
                 field.setText(path)
                 if field is self.out:

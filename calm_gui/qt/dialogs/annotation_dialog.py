@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
 )
 
 from calm_gui.errors import CalmError
+from calm_gui.qt.dialogs.folders import remember_folder, start_folder
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
+from calm_gui.qt.settings import Settings
 from calm_gui.render.naming import counted
 from calm_gui.session.annotation import Annotation
 
@@ -33,15 +35,16 @@ class AnnotationDialog(QDialog):
     Parameters
     ----------
     hub : Hub
+    settings : Settings
     from_table : bool
         Begin with the checkpoint's superset table instead of nothing.
     """
 
-    def __init__(self, hub: Hub, from_table: bool = True, parent: QWidget | None = None) -> None:
+    def __init__(self, hub: Hub, settings: Settings, from_table: bool = True, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Annotate supersets")
         self.resize(560, 420)
-        self._hub = hub
+        self._hub, self._settings = hub, settings
         info = hub.scene.info
         assert info is not None and info.hierarchy is not None
         self._given = info.supersets
@@ -148,15 +151,20 @@ class AnnotationDialog(QDialog):
             self._show(str(error))
         else:
             self._kept = self.annotation.marks
+            remember_folder(self._settings, "annotation", path)
             self._show(f"saved {Path(path).name}")
 
+    def _folder(self) -> str:
+        return start_folder(self._settings, "annotation", self._hub.workspace.state.picture)
+
     def _ask_load(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, "Load annotation", "", _FILTER)
+        path, _ = QFileDialog.getOpenFileName(self, "Load annotation", self._folder(), _FILTER)
         if path and self._may_lose("Load annotation"):
             self.load(path)
 
     def _ask_save(self) -> None:
-        if path := ask_where_to_save(self, "Save annotation", "supersets.json", _FILTER):
+        start = str(Path(self._folder()) / "supersets.json")
+        if path := ask_where_to_save(self, "Save annotation", start, _FILTER):
             self.save(path)
 
     def use(self) -> None:

@@ -22,6 +22,7 @@ from calm_gui.core.explanation import AnyExplanation
 from calm_gui.core.readings import ATTRIBUTION, Reading
 from calm_gui.errors import CalmError
 from calm_gui.methods import Method
+from calm_gui.qt.dialogs.folders import remember_folder, start_folder
 from calm_gui.qt.hub import Hub, Progress
 from calm_gui.qt.settings import Settings
 from calm_gui.render.naming import counted
@@ -93,7 +94,7 @@ class BatchDialog(QDialog):
         layout.addWidget(buttons)
 
     def _browse(self) -> None:
-        start = self.out.text() or self._settings.text("batch folder")
+        start = self.out.text() or start_folder(self._settings, "batch", self._hub.scene.state.picture)
         path = QFileDialog.getExistingDirectory(self, "Folder for the batch", start)
         if path:
             self.out.setText(path)
@@ -142,7 +143,7 @@ class BatchDialog(QDialog):
             self.message.setText(str(error))
         else:
             if out is not None:
-                self._settings.set("batch folder", str(out))
+                remember_folder(self._settings, "batch", out)
             self.accept()
 
 

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from calm_gui.qt.dialogs.folders import remember_folder, start_folder
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save, may_write
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
@@ -280,9 +281,9 @@ class ExportDialog(QDialog):
 
     def ask_and_save(self) -> None:
         """Ask for a place and save there."""
-        picture = Path(self._scene.state.picture or "figure").stem
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / f"{picture}.png")
-        if path := ask_where_to_save(self, "Export figure", start, _FILTERS):
+        picture = self._scene.state.picture
+        start = Path(start_folder(self._settings, "export", picture)) / f"{Path(picture or 'figure').stem}.png"
+        if path := ask_where_to_save(self, "Export figure", str(start), _FILTERS):
             self.save(path)
 
     def save(self, path: str) -> bool:
@@ -304,7 +305,7 @@ class ExportDialog(QDialog):
             why = told_failure(error)
             self._say(f"{why} ({' and '.join(written)} written)" if written else why)
             return False
-        self._settings.set("export folder", str(Path(path).parent))
+        remember_folder(self._settings, "export", path)
         self._settings.set("export figure", self._choices())
         self._hub.saved.emit(path)
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent)).toString()

@@ -10,7 +10,9 @@ from calm_gui.qt.settings import Settings
 
 __all__ = ["FolderKind", "remember_folder", "start_folder"]
 
-FolderKind = Literal["pictures", "checkpoint", "session", "truth", "hierarchy", "annotation", "export", "batch", "report"]
+FolderKind = Literal[
+    "pictures", "checkpoint", "session", "truth", "hierarchy", "annotation", "export", "batch", "report"
+]
 
 
 def start_folder(settings: Settings, kind: FolderKind, picture: str | None) -> str:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit,
 
 from calm_gui.log_file import log_path
 from calm_gui.model.files import write_text
+from calm_gui.qt.dialogs.folders import remember_folder, start_folder
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
@@ -75,6 +76,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Report a problem")
         self.resize(720, 560)
+        self._hub, self._settings = hub, settings
         self.message = QLabel("Nothing is sent. Copy or save this text, remove what you don't want to share.")
         self.message.setWordWrap(True)
         self.text = QPlainTextEdit(report_text(hub, settings))
@@ -91,8 +93,9 @@ class ReportDialog(QDialog):
             layout.addWidget(widget)
 
     def _ask_place(self) -> None:
-        start = str(Path.home() / "calm-gui-report.txt")
-        if path := ask_where_to_save(self, "Save the report", start, "Text (*.txt);;All files (*)"):
+        folder = start_folder(self._settings, "report", self._hub.workspace.state.picture)
+        start = Path(folder) / "calm-gui-report.txt"
+        if path := ask_where_to_save(self, "Save the report", str(start), "Text (*.txt);;All files (*)"):
             self.save(path)
 
     def save(self, path: str) -> None:
@@ -102,4 +105,5 @@ class ReportDialog(QDialog):
         except Exception as error:
             self.message.setText(told_failure(error))
         else:
+            remember_folder(self._settings, "report", path)
             self.message.setText(f"Saved as {path}")

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from calm_gui.core.classes import fold_text
 from calm_gui.errors import DataError
 from calm_gui.model.files import write_text
+from calm_gui.qt.dialogs.folders import remember_folder, start_folder
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.dock import DockPanel
 from calm_gui.qt.docks.results_rows import FilteredRows, ResultsRows
@@ -282,13 +283,13 @@ class ResultsPanel(DockPanel):
         except Exception as error:
             self._say(told_failure(error), bad=True)
             return False
-        self._settings.set("export folder", str(Path(path).parent))
+        remember_folder(self._settings, "export", path)
         self._hub.saved.emit(path)
         return True
 
     def _ask_export(self) -> None:
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / "results.csv")
-        if path := ask_where_to_save(self, "Export table", start, _TABLES):
+        folder = start_folder(self._settings, "export", self._workspace.state.picture)
+        if path := ask_where_to_save(self, "Export table", str(Path(folder) / "results.csv"), _TABLES):
             self.save_table(path)
 
     def _open(self, _: QModelIndex | bool = False) -> None:

@@ -53,7 +53,7 @@ class Dialogs:
         """Annotate supersets, beginning with the table at hand."""
         from calm_gui.qt.dialogs.annotation_dialog import AnnotationDialog
 
-        self._run(AnnotationDialog(self._hub, parent=self._window))
+        self._run(AnnotationDialog(self._hub, self._settings, parent=self._window))
 
     def match_classes(self) -> None:
         """Match classes to WordNet's nouns."""

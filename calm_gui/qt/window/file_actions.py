@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData
 
 from calm_gui.errors import CalmError
 from calm_gui.model.hierarchy_file import read_hierarchy, write_hierarchy
+from calm_gui.qt.dialogs.folders import FolderKind, remember_folder, start_folder
 from calm_gui.qt.dialogs.save_dialog import ask_where_to_save
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
@@ -59,7 +60,7 @@ class FileActions:
         for path in found.checkpoints[:1]:
             self._open_checkpoint(path)
         if found.pictures:
-            self._settings.set("folder", str(Path(found.pictures[0]).parent))
+            remember_folder(self._settings, "pictures", found.pictures[0])
             self._settings.add_recent("pictures", found.pictures[0])
             self._workspace.open_pictures(found.pictures)
         for path in found.tables[:1]:
@@ -68,20 +69,20 @@ class FileActions:
             self._workspace.complain("; ".join(found.refused[:3]))
 
     def _open_checkpoint(self, path: str) -> None:
-        self._settings.set("checkpoint folder", str(Path(path).parent))
+        remember_folder(self._settings, "checkpoint", path)
         self._settings.add_recent("checkpoints", path)
         self._workspace.open_checkpoint(path)
 
     def open_pictures(self) -> None:
         """Ask for pictures and open them."""
-        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self._window, "Open pictures", self._settings.text("folder"))
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self._window, "Open pictures", self._folder("pictures"))
         if paths:
             self.open(paths)
 
     def open_folder(self) -> None:
         """Ask for a folder and open its pictures."""
         path = QtWidgets.QFileDialog.getExistingDirectory(
-            self._window, "Open a folder of pictures", self._settings.text("folder")
+            self._window, "Open a folder of pictures", self._folder("pictures")
         )
         if path:
             self.open([path])
@@ -89,21 +90,21 @@ class FileActions:
     def open_checkpoint(self) -> None:
         """Ask for a checkpoint and open it."""
         patterns = " ".join(f"*{suffix}" for suffix in CHECKPOINT_SUFFIXES)
-        path = self._ask("Open a checkpoint", f"Checkpoints ({patterns});;All files (*)", "checkpoint folder")
+        path = self._ask("Open a checkpoint", f"Checkpoints ({patterns});;All files (*)", "checkpoint")
         if path:
             self._open_checkpoint(path)
 
     def open_session(self) -> None:
         """Ask for a session and open it."""
-        if path := self._ask("Open a session", _SESSIONS, "session folder"):
+        if path := self._ask("Open a session", _SESSIONS, "session"):
             self._workspace.open_session(path)
 
     def save_session(self) -> None:
         """Ask for a place and save the session."""
-        start = self._start("session", ".calm.json")
+        start = self._start(".calm.json")
         path = ask_where_to_save(self._window, "Save the session", start, _SESSIONS)
         if path and self._guarded(lambda: self._workspace.save_session(path)):
-            self._settings.set("session folder", str(Path(path).parent))
+            remember_folder(self._settings, "session", path)
             self._settings.add_recent("sessions", path)
             self._hub.saved.emit(path)
 
@@ -111,8 +112,9 @@ class FileActions:
         """Ask for a place and write session, pictures and table as one file for somebody else."""
         from calm_gui.session.packing import pack_session
 
-        path = ask_where_to_save(self._window, "Pack the session", self._start("session", ".zip"), "Zip (*.zip)")
+        path = ask_where_to_save(self._window, "Pack the session", self._start(".zip"), "Zip (*.zip)")
         if path and self._guarded(lambda: self._hub.said.emit(pack_session(path, self._workspace))):
+            remember_folder(self._settings, "session", path)
             self._hub.saved.emit(path)
 
     def restore_last(self) -> None:
@@ -126,12 +128,12 @@ class FileActions:
 
     def load_truth(self) -> None:
         """Ask for a table of ground truth."""
-        if path := self._ask("Ground truth", "Tables (*.csv);;All files (*)", "truth folder"):
+        if path := self._ask("Ground truth", "Tables (*.csv);;All files (*)", "truth"):
             self._workspace.load_truth(path)
 
     def load_hierarchy(self) -> None:
         """Ask for a hierarchy of the checkpoint's classes."""
-        if path := self._ask("Load a hierarchy", "Hierarchies (*.json *.csv *.txt);;All files (*)", "hierarchy folder"):
+        if path := self._ask("Load a hierarchy", "Hierarchies (*.json *.csv *.txt);;All files (*)", "hierarchy"):
             self.use_hierarchy(path)
 
     def use_hierarchy(self, path: str) -> None:
@@ -147,17 +149,21 @@ class FileActions:
         """Ask for a place and save the hierarchy."""
         hierarchy = self._hub.scene.hierarchy
         name = f"{Path(self._workspace.state.selection.checkpoint).stem}.hierarchy.json"
-        start = str(Path(self._settings.text("hierarchy folder", str(Path.home()))) / name)
+        start = str(Path(self._folder("hierarchy")) / name)
         path = ask_where_to_save(self._window, "Save the hierarchy", start, "JSON (*.json)")
         if path and hierarchy is not None and self._guarded(lambda: write_hierarchy(path, hierarchy)):
-            self._settings.set("hierarchy folder", str(Path(path).parent))
+            remember_folder(self._settings, "hierarchy", path)
             self._hub.saved.emit(path)
 
-    def _start(self, kind: str, suffix: str) -> str:
-        """Where saving a session begins: the folder of the last one, and the current picture's folder as its name."""
+    def _folder(self, kind: FolderKind) -> str:
+        """Where a dialog begins."""
+        return start_folder(self._settings, kind, self._workspace.state.picture)
+
+    def _start(self, suffix: str) -> str:
+        """Where saving a session begins, with the name of the current picture's folder."""
         picture = self._workspace.state.picture
         stem = Path(picture).parent.name if picture else ""
-        return str(Path(self._settings.text(f"{kind} folder", str(Path.home()))) / f"{stem or kind}{suffix}")
+        return str(Path(self._folder("session")) / f"{stem or 'session'}{suffix}")
 
     def export(self) -> None:
         """Ask how, and save a figure of what the panes show."""
@@ -176,16 +182,16 @@ class FileActions:
         from calm_gui.session.scene_figure import active_map
 
         name = f"{Path(self._workspace.state.picture or 'map').stem}.{self._hub.scene.active.shows.key}.npz"
-        start = str(Path(self._settings.text("export folder", str(Path.home()))) / name)
+        start = str(Path(self._folder("export")) / name)
         path = ask_where_to_save(self._window, "Export numbers", start, "NumPy (*.npz)")
         if path and self._guarded(lambda: active_map(self._hub.scene).save(path)):
-            self._settings.set("export folder", str(Path(path).parent))
+            remember_folder(self._settings, "export", path)
             self._hub.saved.emit(path)
 
-    def _ask(self, title: str, filters: str, folder: str) -> str:
-        path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._settings.text(folder), filters)
+    def _ask(self, title: str, filters: str, kind: FolderKind) -> str:
+        path, _ = QtWidgets.QFileDialog.getOpenFileName(self._window, title, self._folder(kind), filters)
         if path:
-            self._settings.set(folder, str(Path(path).parent))
+            remember_folder(self._settings, kind, path)
         return path
 
     def _guarded(self, action: Callable[[], object]) -> bool:
