@@ -1,16 +1,24 @@
 """Context menus on pictures, thumbnails, chips, fields and rows, by mouse and by the menu key."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu, QWidget
+from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
 from calm_gui.core.readings import READINGS
+from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
+from calm_gui.qt.dialogs.batch_dialog import start_run
+from calm_gui.qt.docks import region_panel
 from calm_gui.qt.widgets.set_menu import set_menu
 from calm_gui.qt.window.main_window import MainWindow
+from calm_gui.session.batch import BatchPlan
 from calm_gui.session.expression import Expression
+from calm_gui.session.request import Request
 
 MOUSE, KEYBOARD = QContextMenuEvent.Reason.Mouse, QContextMenuEvent.Reason.Keyboard
 
@@ -105,3 +113,98 @@ def test_chips_and_fields_have_menus(window: MainWindow) -> None:
     assert workspace.state.selection.target == Expression.of("n02084071")
     click(field.menu(), "Empty")
     assert workspace.state.selection.target == Expression()
+
+
+def below(view: QAbstractItemView) -> QPoint:
+    """A place below the last row."""
+    last = view.visualRect(view.model().index(view.model().rowCount() - 1, 0))
+    place = QPoint(last.center().x(), last.bottom() + 5)
+    assert view.viewport().rect().contains(place) and not view.indexAt(place).isValid()
+    return place
+
+
+def opens(widget: QWidget, at: QPoint, reason: QContextMenuEvent.Reason = MOUSE) -> bool:
+    """Whether a menu opens there; it is closed again."""
+    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
+    menu = QApplication.activePopupWidget()
+    if menu is not None:
+        menu.close()
+    return menu is not None
+
+
+def test_a_regions_menu_is_for_the_row_under_the_mouse(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = window.workspace
+    for side in (40, 60, 80):
+        workspace.add_region("box", ((10, 10), (side, side)))
+    window.docks.open("regions")
+    QApplication.processEvents()
+    regions = window.panel("regions").regions
+    regions.setMaximumHeight(300)
+    QApplication.processEvents()
+    regions.setCurrentRow(2)
+    assert ask(regions.viewport(), regions.visualItemRect(regions.item(0)).center()) == ["Rename…", "Forget"]
+    assert ask(regions, QPoint(0, 0), KEYBOARD) == ["Rename…", "Forget"]
+    assert not opens(regions.viewport(), below(regions))
+    shown: list[QMenu] = []
+    monkeypatch.setattr(region_panel, "show_menu", lambda menu, _: shown.append(menu))
+    for at, left in ((0, ["region 2", "region 3"]), (None, ["region 2"])):  # by mouse the first, by key the last
+        target = regions if at is None else regions.viewport()
+        place = QPoint(0, 0) if at is None else regions.visualItemRect(regions.item(at)).center()
+        regions.setCurrentRow(regions.count() - 1)
+        opens(target, place, KEYBOARD if at is None else MOUSE)
+        click(shown.pop(), "Forget")
+        assert [region.name for region in workspace.state.regions] == left
+
+
+def test_the_menu_of_the_classes_in_a_region_is_for_the_row_under_the_mouse(window: MainWindow) -> None:
+    window.workspace.add_region("box", ((10, 10), (90, 90)))
+    window.docks.open("regions")
+    QApplication.processEvents()
+    table = window.panel("regions").table
+    place = table.visualRect(table.model().index(1, 0)).center()
+    expected = texts(set_menu(window, window.workspace, "n02084071"))
+    assert ask(table.viewport(), place) == expected
+    table.selectRow(3)
+    assert ask(table, QPoint(0, 0), KEYBOARD) == expected
+
+
+def test_the_menu_of_results_is_for_the_row_under_the_mouse(
+    window: MainWindow, settle: Callable[[], None], qtbot: QtBot
+) -> None:
+    window.workspace.open_pictures(sample_pictures()[:3])
+    settle()
+    run = start_run(window.hub, BatchPlan(Request(targets=("@predicted",))), None)
+    qtbot.waitUntil(lambda: not run.running, timeout=60_000)
+    window.docks.open("results")
+    QApplication.processEvents()
+    panel = window.panel("results")
+    table, of_rows = (
+        panel.table,
+        ["Show the picture with this target", "Copy the chosen rows", "Open the picture's folder"],
+    )
+    of_all = ["Show all these rows as pictures", "Export the table…"]
+    table.verticalHeader().setDefaultSectionSize(20)
+    table.selectRow(2)
+    row = table.visualRect(table.model().index(1, 0)).center()
+    assert ask(table.viewport(), row) == of_rows + of_all
+    assert {index.row() for index in table.selectedIndexes()} == {1}
+    assert ask(table, QPoint(0, 0), KEYBOARD) == of_rows + of_all
+    assert ask(table.viewport(), below(table)) == of_all
+    click(panel.menu(1), "Show the picture with this target")
+    assert window.workspace.state.current == 1
+    panel.filter.setText("nothing is called so")
+    assert not opens(table.viewport(), QPoint(20, 30))
+    panel.filter.clear()
+
+
+def test_the_menu_key_is_for_the_current_class(window: MainWindow) -> None:
+    asked: list[str] = []
+    classes = window.panel("classes")
+    for tab, view in enumerate((classes.predicted, classes.tree)):
+        classes.tabs.setCurrentIndex(tab)
+        said = view.menu_wanted.connect(lambda key, _: asked.append(key))
+        index = view.model().index(0, 0)
+        view.setCurrentIndex(index)
+        assert opens(view, QPoint(50, 200), KEYBOARD) and asked == [index.data(KEY_ROLE)]
+        view.menu_wanted.disconnect(said)
+        asked.clear()

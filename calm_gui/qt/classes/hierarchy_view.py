@@ -9,6 +9,7 @@ from calm_gui.qt.classes.item_view import RowUnderMouse, give_viewport
 from calm_gui.qt.classes.row_delegate import RowDelegate
 from calm_gui.qt.classes.row_painter import RowPainter, letter_areas, mark_area
 from calm_gui.qt.widgets import numbers
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.session.scene import Scene
 
 __all__ = ["HierarchyView"]
@@ -61,8 +62,7 @@ class HierarchyView(QTreeView):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionHidden(SIZE, True)  # it stands after the name
         header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._on_menu)
+        RowMenu(self, self._on_menu)
         self._on_arrow = False
         self._was_searching = False
         self._probabilities: dict[str, float] = {}
@@ -220,7 +220,6 @@ class HierarchyView(QTreeView):
             return
         super().keyPressEvent(event)
 
-    def _on_menu(self, position: QPoint) -> None:
-        key = self.indexAt(position).data(KEY_ROLE)
-        if key:
-            self.menu_wanted.emit(key, self.viewport().mapToGlobal(position))
+    def _on_menu(self, index: QModelIndex, place: QPoint) -> None:
+        if key := index.data(KEY_ROLE):
+            self.menu_wanted.emit(key, place)

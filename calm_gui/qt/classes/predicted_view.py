@@ -16,6 +16,7 @@ from calm_gui.qt.classes.mark import Mark, mark_of
 from calm_gui.qt.classes.row_delegate import RowDelegate
 from calm_gui.qt.classes.row_painter import letter_areas, mark_area
 from calm_gui.qt.widgets import numbers
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.session.expression import class_key
 from calm_gui.session.scene import Scene
 
@@ -132,8 +133,7 @@ class PredictedView(QTableView):
         header.setHighlightSections(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(self._on_menu)
+        RowMenu(self, self._on_menu)
 
     def show_scene(self, scene: Scene, text: str) -> None:
         """Show a scene's classes; `text` filters them."""
@@ -186,7 +186,6 @@ class PredictedView(QTableView):
         else:
             super().keyPressEvent(event)
 
-    def _on_menu(self, position: QPoint) -> None:
-        index = self.indexAt(position)
+    def _on_menu(self, index: QModelIndex, place: QPoint) -> None:
         if index.isValid():
-            self.menu_wanted.emit(index.data(KEY_ROLE), self.viewport().mapToGlobal(position))
+            self.menu_wanted.emit(index.data(KEY_ROLE), place)

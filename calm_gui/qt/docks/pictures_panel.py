@@ -3,10 +3,9 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer, QUrl
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import (
     QColor,
-    QContextMenuEvent,
     QDesktopServices,
     QGuiApplication,
     QIcon,
@@ -41,6 +40,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.session.pane import MAX_PANES
 from calm_gui.session.scene import Scene
 
@@ -85,6 +85,7 @@ class _Thumbnails(QListWidget):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setUniformItemSizes(True)
         self.setItemDelegate(_WholePlace(self))
+        RowMenu(self, self._show_menu)
 
     def fit_text(self) -> None:
         """Take the sizes that the letters ask for."""
@@ -111,13 +112,9 @@ class _Thumbnails(QListWidget):
         if event.button() == Qt.MouseButton.LeftButton:  # another button chooses nothing
             super().mousePressEvent(event)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
-        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+    def _show_menu(self, index: QModelIndex, place: QPoint) -> None:
         if index.isValid():
-            place = event.globalPos() if by_mouse else self.mapToGlobal(self.visualRect(index).center())
-            menu = self.menu(index.row())
-            show_menu(menu, place)
+            show_menu(self.menu(index.row()), place)
 
     def menu(self, row: int) -> QMenu:
         """What can be done with an open picture."""

@@ -26,6 +26,7 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.number_table import NumberTable
 from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.qt.widgets.set_menu import show_set_menu
 from calm_gui.session.expression import Expression, class_key
 from calm_gui.session.scene import Scene
@@ -58,10 +59,9 @@ class RegionPanel(DockPanel):
         self.regions = QListWidget()
         self.regions.setAccessibleName("Regions")
         self.regions.setMaximumHeight(_FEW * (self.fontMetrics().height() + 6))
-        self.regions.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.regions.customContextMenuRequested.connect(self._show_menu)
+        RowMenu(self.regions, self._show_menu)
         self.regions.currentRowChanged.connect(lambda _: self._show_table())
-        delete = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.regions, self._remove)
+        delete = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.regions, self._remove_chosen)
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
         self.numbers = QLabel()
         self.numbers.setWordWrap(True)
@@ -71,8 +71,8 @@ class RegionPanel(DockPanel):
         )
         self.numbers.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         rename, remove = QPushButton("Rename…"), QPushButton("Forget")
-        rename.clicked.connect(self._rename)
-        remove.clicked.connect(self._remove)
+        rename.clicked.connect(lambda: self._rename(self.regions.currentRow()))
+        remove.clicked.connect(self._remove_chosen)
         self._buttons = (rename, remove)
         heading = QLabel("Classes with evidence here")
         heading.setObjectName("heading")
@@ -93,8 +93,7 @@ class RegionPanel(DockPanel):
             "Double-click makes a class the target; Ctrl+C copies the table"
         )
         self.table.doubleClicked.connect(self._choose)
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.table.customContextMenuRequested.connect(self._show_class_menu)
+        RowMenu(self.table, self._show_class_menu)
         row = QHBoxLayout()
         row.addWidget(rename)
         row.addWidget(remove)
@@ -167,22 +166,20 @@ class RegionPanel(DockPanel):
             width = max(advance(_HEADING[column]) + _ARROW, advance(max(written, key=len)) + 9)
             self.table.setColumnWidth(column, width)
 
-    def _show_menu(self, place: QPoint) -> None:
-        if self.regions.currentRow() >= 0:
-            menu = QMenu(self)
-            menu.addAction("Rename…", self._rename)
-            menu.addAction("Forget", self._remove)
-            show_menu(menu, self.regions.mapToGlobal(place))
+    def _show_menu(self, index: QModelIndex, place: QPoint) -> None:
+        if index.isValid():
+            menu, row = QMenu(self), index.row()
+            menu.addAction("Rename…", lambda: self._rename(row))
+            menu.addAction("Forget", lambda: self._remove(row))
+            show_menu(menu, place)
 
-    def _show_class_menu(self, place: QPoint) -> None:
-        index = self.table.indexAt(place)
+    def _show_class_menu(self, index: QModelIndex, place: QPoint) -> None:
         if index.isValid():
             number = int(index.siblingAtColumn(3).data(Qt.ItemDataRole.UserRole))
             key = class_key(number, self._hub.scene.classes)
-            show_set_menu(self, self._hub.workspace, key, self.table.viewport().mapToGlobal(place))
+            show_set_menu(self, self._hub.workspace, key, place)
 
-    def _rename(self) -> None:
-        row = self.regions.currentRow()
+    def _rename(self, row: int) -> None:
         if 0 <= row < len(self._hub.scene.regions):
             shape = self._hub.scene.regions[row][0]
             name, accepted = QInputDialog.getText(self, "Rename region", "Name", text=shape.name)
@@ -198,8 +195,10 @@ class RegionPanel(DockPanel):
         self._hub.workspace.complain(f"Another region is called {name}; this one is {free} now.")
         return free
 
-    def _remove(self) -> None:
-        row = self.regions.currentRow()
+    def _remove_chosen(self) -> None:
+        self._remove(self.regions.currentRow())
+
+    def _remove(self, row: int) -> None:
         if 0 <= row < len(self._hub.scene.regions):
             self._hub.workspace.remove_region(self._hub.scene.regions[row][0])
 

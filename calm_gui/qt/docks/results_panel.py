@@ -34,6 +34,7 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.elided_label import ElidedLabel
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.session.batch_run import BatchRun
 from calm_gui.session.condition import parse_condition
 from calm_gui.session.expression import Expression
@@ -104,8 +105,7 @@ class ResultsPanel(DockPanel):
         header.setStretchLastSection(True)
         for column, width in enumerate((200, 140, 64, 140, 90, 130, 110, 90, 96)):
             self.table.setColumnWidth(column, scaled(self, width))
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.table.customContextMenuRequested.connect(self._show_menu)
+        RowMenu(self.table, self._show_menu)
         self.words = ElidedLabel()
         self.words.setObjectName("muted")
         self.filter = QLineEdit()
@@ -245,22 +245,24 @@ class ResultsPanel(DockPanel):
             parts = [part.strip() for part in row.target.split(",")]
             self._workspace.set_target(Expression.of(*(f"#{p}" if p.isdecimal() else p for p in parts)))
 
-    def menu(self) -> QMenu:
-        """What can be done with the chosen rows, and with those that the filter shows."""
-        menu, number = QMenu(self.table), self.table.currentIndex().row()
-        menu.addAction("Show the picture with this target", lambda: self.show_row(number))
-        menu.addAction("Copy the chosen rows", self.copy)
-        folder = QUrl.fromLocalFile(str(Path(self.filtered.row_at(number).picture).parent))
-        menu.addAction("Open the picture's folder", lambda: QDesktopServices.openUrl(folder))
-        menu.addSeparator()
+    def menu(self, number: int) -> QMenu:
+        """What can be done with a row and those chosen beside it, and with all that the filter shows; -1 is no row."""
+        menu = QMenu(self.table)
+        if number >= 0:
+            menu.addAction("Show the picture with this target", lambda: self.show_row(number))
+            menu.addAction("Copy the chosen rows", self.copy)
+            folder = QUrl.fromLocalFile(str(Path(self.filtered.row_at(number).picture).parent))
+            menu.addAction("Open the picture's folder", lambda: QDesktopServices.openUrl(folder))
+            menu.addSeparator()
         menu.addAction("Show all these rows as pictures", self.show_as_pictures)
         menu.addAction("Export the table…", self._ask_export)
         return menu
 
-    def _show_menu(self, place: QPoint) -> None:
-        if self.table.currentIndex().isValid():
-            menu = self.menu()
-            show_menu(menu, self.table.viewport().mapToGlobal(place))
+    def _show_menu(self, index: QModelIndex, place: QPoint) -> None:
+        if index.isValid() and not self.table.selectionModel().isRowSelected(index.row()):
+            self.table.selectRow(index.row())
+        if self.filtered.rowCount():
+            show_menu(self.menu(index.row()), place)
 
     def show_as_pictures(self) -> None:
         """Let the film strip show the pictures of the rows that the filter shows."""
