@@ -5,6 +5,7 @@ from typing import Literal
 
 from calm_gui.core.maps import Map, WinnerMap
 from calm_gui.render.scale import Scale, Spacing, fit_scale, shared_scale
+from calm_gui.render.units import TIMES_UNIFORM
 
 __all__ = ["map_scale", "quantity", "scales_of"]
 
@@ -28,7 +29,7 @@ def map_scale(shown: Map, spacing: Spacing = "linear", relative: bool = False) -
         low, high = ends
         return Scale(low, high if shown.values.max() > low else low, "linear", 1.0, shown.unit)
     if relative and shown.kind.times_uniform:
-        return fit_scale(shown.values, shown.signed, spacing, float(shown.values.size), "times uniform")
+        return fit_scale(shown.values, shown.signed, spacing, float(shown.values.size), TIMES_UNIFORM)
     return fit_scale(shown.values, shown.signed, spacing, unit=shown.unit)
 
 

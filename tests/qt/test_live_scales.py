@@ -9,10 +9,11 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from calm_gui.api import sample_pictures
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
 from calm_gui.qt.panes.scale_bar import ScaleBar
 from calm_gui.qt.panes.scale_column import fill_scale_menu
+from calm_gui.qt.window.cursor_line import cursor_text
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.pane import Pane
 
@@ -227,3 +228,39 @@ def test_the_fields_never_cover_the_factor(window: MainWindow, bars: list[ScaleB
                 line = bar.fontMetrics().height()
                 assert bool(bar.notation.factor) == (bar._factor_height() == line)
                 assert bar.high.isHidden() or bar.high.y() >= line + 8 + bar._factor_height(), bar.notation.factor
+
+
+def test_dock_menu_and_status_line_have_the_maps_units(window: MainWindow, settle: Callable[[], None]) -> None:
+    workspace = window.workspace
+    workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    settle()
+    workspace.set_panes([Pane.of("cam"), Pane.of("method:gradient", checkpoint=str(bundled_checkpoints()["demo"]))])
+    settle()
+    window.docks.open("view")
+    unit = window.panel("view").unit
+
+    def offered() -> list[str]:
+        return [unit.itemText(row) for row in range(unit.count())]
+
+    scene = window.hub.scene
+    assert offered() == ["place between the extremes", "rank of the cell"]
+    assert scene.active.scale.unit == unit.currentText()
+    assert cursor_text(scene, (60, 60)).count(unit.currentText()) == 1
+    menu = QMenu()
+    fill_scale_menu(menu, window.hub, window.scales.bars[0].shown, window.scales.bars[0])
+    assert [action.text() for action in menu.actions()][-2:] == offered()
+    assert [action.isChecked() for action in menu.actions()][-2:] == [True, False]
+    workspace.update_view(relative=True)  # of probabilities elsewhere; a score has no such unit
+    assert unit.currentText() == "place between the extremes"
+    workspace.update_view(ranks=True)
+    assert unit.currentText() == "rank of the cell"
+    workspace.update_view(ranks=False)
+    workspace.open_checkpoint(bundled_checkpoints()["demo"])
+    workspace.set_panes([Pane.of("attribution"), Pane.of("conditional")])
+    settle()
+    assert offered() == ["p per cell", "times uniform", "rank of the cell"] and unit.currentText() == "times uniform"
+    workspace.activate(1)
+    assert offered() == ["probability of A at the cell", "rank of the cell"]
+    unit.setCurrentIndex(1)
+    unit.activated.emit(1)
+    assert workspace.state.view.ranks

@@ -28,6 +28,7 @@ from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.segments import Segments
 from calm_gui.render.colormap import DIVERGING, SEQUENTIAL
 from calm_gui.render.map_scale import quantity
+from calm_gui.render.units import Unit, after_number, unit_of, units_of
 from calm_gui.session.limits import Limits, limits_for
 from calm_gui.session.scene import Scene
 from calm_gui.session.state import Threshold, View
@@ -40,9 +41,7 @@ __all__ = ["VIEW", "ViewPanel"]
 _SHARED = {"shared": "all panes", "fit": "each own"}
 _LIMITS = {0.0: "fit to the maps", 99.0: "99 % of the cells", 95.0: "95 % of the cells", -1.0: "typed"}
 _SPACINGS = {"linear": "linear", "log": "logarithmic"}
-_UNITS = {(False, False): "p per cell", (True, False): "times uniform", (False, True): "rank of the cell"}
 _CELLS = {False: "smooth", True: "as computed"}
-_SUFFIXES = {"probability per cell": " per cell", "times uniform": " × uniform"}
 _OUTLINES = {"none": "nothing", "mass": "a share of the map", "min-max": "above a level (τ)", "value": "above a value"}
 _FLAGS = {
     "contour": ("Contour", "a line around the cells that are chosen"),
@@ -63,7 +62,7 @@ _TIPS = {
     "shared by": "All panes that show one quantity share a scale, or each has its own",
     "limits": "The values at the ends of the scale",
     "spacing": "Even steps, or four decades",
-    "unit": "Probability per cell, times uniform, or the share of cells below",
+    "unit": "The map's own, for probabilities also times uniform, or the share of cells below",
     "maps": "Of maps from 0 up",
     "differences": "Of A − B",
     "cells": "Smooth, or the model's own cells",
@@ -158,7 +157,7 @@ class ViewPanel(DockPanel):
         self.limits.activated.connect(lambda _: self._set_limits(self.limits.currentData()))
         self.spacing = Segments("Spacing", _SPACINGS)
         self.spacing.chosen.connect(lambda spacing: update(spacing=spacing))
-        self.unit = _combo(_UNITS, "Unit of the scale")
+        self.unit = _combo({}, "Unit of the scale")
         self.unit.activated.connect(
             lambda _: update(relative=self.unit.currentData()[0], ranks=self.unit.currentData()[1])
         )
@@ -235,7 +234,8 @@ class ViewPanel(DockPanel):
         scale = scene.active.scale if view.threshold.kind == "value" else None
         limits = limits_for(view.limits, quantity(shown), scene.state.picture) if isinstance(shown, Map) else None
         depth = shown.depth if isinstance(shown, WinnerMap) else 0
-        told = (view, shows, scale, limits, depth, scene.hierarchy, isinstance(shown, Map))
+        units = units_of(shown)
+        told = (view, shows, scale, limits, depth, scene.hierarchy, isinstance(shown, Map), units)
         if told == self._told:
             return  # another class was chosen, or another picture
         self._told = told
@@ -248,7 +248,7 @@ class ViewPanel(DockPanel):
         self.spacing.show_choice(view.spacing)
         self.cells.show_choice(view.native)
         _select(self.limits, (limits.percent or -1.0) if limits else 0.0)
-        _select(self.unit, (view.relative and not view.ranks, view.ranks))
+        self._show_units(units, view)
         _select(self.sequential, view.sequential)
         _select(self.diverging, view.diverging)
         self.kept.setChecked(limits is not None and limits.kept)
@@ -261,6 +261,15 @@ class ViewPanel(DockPanel):
             self.flags[flag].setEnabled(view.threshold.kind != "none")
         del blockers
 
+    def _show_units(self, units: tuple[Unit, ...], view: View) -> None:
+        if [unit.words for unit in units] != [self.unit.itemText(row) for row in range(self.unit.count())]:
+            with QSignalBlocker(self.unit):
+                self.unit.clear()
+                for unit in units:
+                    self.unit.addItem(unit.words, unit[1:])
+        _select(self.unit, unit_of(units, view.relative, view.ranks)[1:])
+        self.unit.setToolTip(f"{self.unit.currentText()}: {_TIPS['unit'][0].lower()}{_TIPS['unit'][1:]}")
+
     def _show_threshold(self, threshold: Threshold, scene: Scene) -> None:
         _select(self.threshold, threshold.kind)
         self.level.setVisible(threshold.kind != "none")
@@ -269,7 +278,7 @@ class ViewPanel(DockPanel):
             scale = scene.active.fitted
             low, high = (min(0.0, scale.low), scale.high) if scale else (0.0, 1.0)
             factor = scale.factor if scale else 1.0
-            self.level.setSuffix(_SUFFIXES.get(scale.unit, "") if scale else "")
+            self.level.setSuffix(f" {after_number(scale.unit)}" if scale else "")
             self.level.setToolTip(scale.unit if scale else "")
             self.level.setDecimals(min(18, max(2, 3 - floor(log10(high * factor)))) if high > 0 else 2)
             self.level.setRange(low * factor, max(1.0, high) * factor)

@@ -20,7 +20,9 @@ from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets.icon_button import IconButton
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.render.notation import Notation
+from calm_gui.render.ranks import RANK_UNIT
 from calm_gui.render.scale import Scale
+from calm_gui.render.units import Unit
 from calm_gui.session.limits import Limits
 
 __all__ = ["ScaleBar", "Shown"]
@@ -47,6 +49,8 @@ class Shown(NamedTuple):
         Those that were set.
     table : str
         Colour map.
+    units : tuple of Unit
+        That the maps can have.
     """
 
     title: str
@@ -55,6 +59,7 @@ class Shown(NamedTuple):
     fitted: Scale
     limits: Limits | None
     table: str
+    units: tuple[Unit, ...] = ()
 
 
 class ScaleBar(QWidget):
@@ -129,7 +134,7 @@ class ScaleBar(QWidget):
         self.lock.show_icon("lock" if kept else "unlock", words)
         self.lock.setChecked(kept)
         self.reset.setVisible(shown.limits is not None)
-        self.lock.setVisible(scale.unit not in ("% of cells below",))
+        self.lock.setVisible(scale.unit != RANK_UNIT)
         for field in (self.high, self.low):
             field.setReadOnly(self.lock.isHidden())
         whole = f"{self.notation.text(scale.low)} to {self.notation.whole(scale.high)}"

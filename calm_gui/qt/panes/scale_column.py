@@ -9,6 +9,7 @@ from calm_gui.qt.panes.scale_bar import ScaleBar, Shown
 from calm_gui.qt.widgets.measure import scaled
 from calm_gui.qt.widgets.popup_menu import show_menu
 from calm_gui.render.map_scale import quantity
+from calm_gui.render.units import unit_of, units_of
 from calm_gui.session.limits import Limits, limits_for
 from calm_gui.session.scene import PaneContent, Scene
 from calm_gui.session.state import View
@@ -83,7 +84,7 @@ class ScaleColumn(QFrame):
             title = "× uniform"
         limits = None if view.ranks else limits_for(view.limits, quantity(shown), scene.state.picture)
         table = view.diverging if shown.signed else view.sequential
-        return Shown(title, quantity(shown), content.scale, content.fitted, limits, table)
+        return Shown(title, quantity(shown), content.scale, content.fitted, limits, table, units_of(shown))
 
     def _add(self, position: int) -> None:
         bar = ScaleBar(self)
@@ -174,7 +175,7 @@ def fill_scale_menu(menu: QMenu, hub: Hub, shown: Shown, bar: ScaleBar) -> None:
     for spacing, words in (("linear", "Linear"), ("log", "Logarithmic")):
         choice(words, view.spacing == spacing, lambda _=False, s=spacing: workspace.update_view(spacing=s), values)
     menu.addSeparator()
-    units = (("p per cell", False, False), ("times uniform", True, False), ("rank of the cell", False, True))
-    for words, relative, ranks in units:
-        on = (view.relative, view.ranks) == (relative, ranks) or (ranks and view.ranks)
-        choice(words, on, lambda _=False, r=relative, k=ranks: workspace.update_view(relative=r, ranks=k))
+    chosen = unit_of(shown.units, view.relative, view.ranks)
+    for unit in shown.units:
+        words, relative, ranks = unit
+        choice(words, unit == chosen, lambda _=False, r=relative, k=ranks: workspace.update_view(relative=r, ranks=k))

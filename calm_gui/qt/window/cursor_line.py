@@ -8,6 +8,7 @@ from calm_gui.core.maps import Map
 from calm_gui.late import np
 from calm_gui.render.naming import number_text, value_text
 from calm_gui.render.notation import Notation
+from calm_gui.render.units import after_number
 from calm_gui.session.scene import PaneContent, Scene
 
 __all__ = ["cursor_text"]
@@ -59,7 +60,5 @@ def _value(content: PaneContent, cell: tuple[int, int]) -> str:
     """The map's value at a cell, as its scale writes numbers."""
     drawn = content.drawn
     assert isinstance(drawn, Map) and content.scale is not None
-    unit = {"probability per cell": "per cell", "times uniform": "× uniform"}.get(
-        content.scale.unit, content.scale.unit
-    )
-    return f"{content.label} {Notation.of(content.scale).whole(float(drawn.values[cell]))} {unit}"
+    number = Notation.of(content.scale).whole(float(drawn.values[cell]))
+    return f"{content.label} {number} {after_number(content.scale.unit)}"
