@@ -138,6 +138,7 @@ QFrame#middle {{ background: {window}; }}
 QProgressBar {{ background: {bar}; border: none; border-radius: 3px; }}
 QProgressBar::chunk {{ background: {fill}; border-radius: 3px; }}
 QFrame#panel {{ background: {panel}; border: none; }}
+QWidget#paneHead {{ background: {panel}; }}
 QListView#film::item:selected {{ background: {chosen}; border: 1px solid {accent}; border-radius: 3px; }}
 QFrame#ledger {{ background: {panel}; border-top: 1px solid {border}; }}
 QLabel#muted {{ color: {muted}; }}

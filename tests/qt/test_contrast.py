@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 
 from calm_gui.qt.docks import DOCKS
 from calm_gui.qt.panes.pane_header import PaneHeader
+from calm_gui.qt.theme import current_theme
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.qt.window.set_field import SetField
 
@@ -63,3 +64,13 @@ def test_every_text_is_drawn_with_a_contrast_of_four_and_a_half(window: MainWind
                 measured[f"{type(widget).__name__} {text}"] = round(contrast(part), 2)
     assert len(measured) > 20
     assert {what: ratio for what, ratio in measured.items() if ratio < 4.5} == {}
+
+
+def test_a_panes_head_has_one_ground_from_edge_to_edge(window: MainWindow, theme: str) -> None:
+    QApplication.processEvents()
+    header = window.findChildren(PaneHeader)[0]
+    head = header.parentWidget()
+    assert head is not None
+    image = head.grab().toImage()
+    width = round(image.width() / image.devicePixelRatio())
+    assert {image.pixelColor(x, 0).name() for x in range(1, width - 1)} == {current_theme().panel}

@@ -61,12 +61,12 @@ class PaneWidget(QFrame):
         self.bar = ColourBar()
         self.slider: BeforeAfter | None = None
         self._head = QWidget()
+        self._head.setObjectName("paneHead")
         head = QHBoxLayout(self._head)
         head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(0)
         head.addWidget(self.header, 1)
         head.addWidget(self.menu)
-        self._head.setAutoFillBackground(True)
         body = QHBoxLayout()
         body.setSpacing(4)
         body.addWidget(self.canvas, 1)
