@@ -10,7 +10,12 @@ __all__ = ["PER_CELL", "TIMES_UNIFORM", "Unit", "after_number", "unit_of", "unit
 PER_CELL = "probability per cell"
 TIMES_UNIFORM = "times uniform"
 
-_CHOICES = {PER_CELL: "p per cell", RANK_UNIT: "rank of the cell"}
+_CHOICES = {
+    PER_CELL: "p per cell",
+    RANK_UNIT: "rank of the cell",
+    "probability of A at the cell": "p of A at the cell",
+    "place between the extremes": "between the extremes",
+}
 _AFTER = {PER_CELL: "per cell", TIMES_UNIFORM: "× uniform"}
 
 

@@ -19,6 +19,7 @@ class _Snapshot(NamedTuple):
     panes: tuple[Pane, ...]
     active: int
     regions: tuple[Any, ...]
+    named_sets: tuple[Any, ...]
 
 
 class Store:
@@ -100,4 +101,4 @@ class Store:
 
 
 def _snapshot(state: State) -> _Snapshot:
-    return _Snapshot(state.selection, state.view, state.panes, state.active, state.regions)
+    return _Snapshot(state.selection, state.view, state.panes, state.active, state.regions, state.named_sets)

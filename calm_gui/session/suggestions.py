@@ -25,12 +25,15 @@ class Suggestion(NamedTuple):
         Why it's suggested, or what it is.
     p : float or None
     expression : Expression
+    kept : str
+        The name that it was kept under; empty if it wasn't.
     """
 
     title: str
     note: str
     p: float | None
     expression: Expression
+    kept: str = ""
 
 
 def suggested_sets(scene: Scene, role: str) -> list[Suggestion]:
@@ -46,7 +49,8 @@ def suggested_sets(scene: Scene, role: str) -> list[Suggestion]:
         if classes is None or not classes or (classes in seen and note != "kept"):
             continue
         seen.add(classes)
-        rows.append(_row(scene, title or scene.name(expression), note, expression, classes))
+        row = _row(scene, title or scene.name(expression), note, expression, classes)
+        rows.append(row._replace(kept=title) if note == "kept" else row)
     return rows
 
 

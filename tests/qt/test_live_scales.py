@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.core.maps import Map
+from calm_gui.core.readings.cam import UNITS
 from calm_gui.qt.panes.scale_bar import ScaleBar
 from calm_gui.qt.panes.scale_column import fill_scale_menu
 from calm_gui.qt.window.cursor_line import cursor_text
@@ -238,20 +239,20 @@ def test_dock_menu_and_status_line_have_the_maps_units(window: MainWindow, settl
     settle()
     window.docks.open("view")
     unit = window.panel("view").unit
+    advance = unit.fontMetrics().horizontalAdvance
 
     def offered() -> list[str]:
         return [unit.itemText(row) for row in range(unit.count())]
 
     scene = window.hub.scene
-    assert offered() == ["place between the extremes", "rank of the cell"]
-    assert scene.active.scale.unit == unit.currentText()
-    assert cursor_text(scene, (60, 60)).count(unit.currentText()) == 1
+    assert offered() == ["between the extremes", "rank of the cell"]
+    assert scene.active.scale.unit == UNITS["min-max"] and cursor_text(scene, (60, 60)).count(UNITS["min-max"]) == 1
     menu = QMenu()
     fill_scale_menu(menu, window.hub, window.scales.bars[0].shown, window.scales.bars[0])
     assert [action.text() for action in menu.actions()][-2:] == offered()
     assert [action.isChecked() for action in menu.actions()][-2:] == [True, False]
     workspace.update_view(relative=True)  # of probabilities elsewhere; a score has no such unit
-    assert unit.currentText() == "place between the extremes"
+    assert unit.currentText() == "between the extremes"
     workspace.update_view(ranks=True)
     assert unit.currentText() == "rank of the cell"
     workspace.update_view(ranks=False)
@@ -260,7 +261,9 @@ def test_dock_menu_and_status_line_have_the_maps_units(window: MainWindow, settl
     settle()
     assert offered() == ["p per cell", "times uniform", "rank of the cell"] and unit.currentText() == "times uniform"
     workspace.activate(1)
-    assert offered() == ["probability of A at the cell", "rank of the cell"]
+    assert offered() == ["p of A at the cell", "rank of the cell"]
+    QApplication.processEvents()
+    assert max(map(advance, offered())) + 30 < unit.width()
     unit.setCurrentIndex(1)
     unit.activated.emit(1)
     assert workspace.state.view.ranks

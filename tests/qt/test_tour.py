@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTableWidgetItem
+from PySide6.QtWidgets import QApplication, QMenu, QTableWidgetItem
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, load_checkpoint, sample_pictures
@@ -128,6 +128,50 @@ def test_kept_sets_come_back(window: MainWindow) -> None:
     assert window.hub.scene.target == wild and not popup.isVisible()
     assert window.question.target.name == "wild canines"
     assert "wild canines" in window.panes.panes[0].header.texts.name
+
+
+@pytest.mark.parametrize("way", ["key", "mouse"])
+def test_a_kept_set_can_be_forgotten_where_it_is_listed_and_brought_back(window: MainWindow, way: str) -> None:
+    workspace, field = window.workspace, window.question.target
+    for name in ("canines", "dogs"):
+        workspace.keep_set(name, Expression.of(CANINE if name == "canines" else DOG))
+    field.open()
+    popup = field.popup
+
+    def kept() -> list[str]:
+        return [suggestion.kept for suggestion in popup.rows.rows if suggestion.kept]
+
+    assert kept() == ["canines", "dogs"]
+    row = next(i for i, suggestion in enumerate(popup.rows.rows) if suggestion.kept == "canines")
+    if way == "key":
+        QTest.keyClick(popup.search, Qt.Key.Key_Delete)  # on a suggestion it does nothing
+        popup.search.setText("canine")
+        QTest.keyClick(popup.search, Qt.Key.Key_Delete)  # there are letters to delete
+        assert len(workspace.state.named_sets) == 2
+        popup.search.clear()
+        while popup.list.currentIndex().row() != row:
+            QTest.keyClick(popup.search, Qt.Key.Key_Down)
+        QTest.keyClick(popup.search, Qt.Key.Key_Delete)
+    else:
+        place = popup.list.visualRect(popup.rows.index(row)).center()
+        at = popup.list.viewport().mapToGlobal(place)
+        QApplication.sendEvent(popup.list.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, at))
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        next(action for action in menu.actions() if action.text() == "Forget canines").trigger()
+        menu.close()
+        first = popup.list.visualRect(popup.rows.index(0)).center()
+        at = popup.list.viewport().mapToGlobal(first)
+        QApplication.sendEvent(popup.list.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Mouse, first, at))
+        assert QApplication.activePopupWidget() is popup, "a suggestion can't be forgotten"
+    assert kept() == ["dogs"] and [one.name for one in workspace.state.named_sets] == ["dogs"]
+    popup.hide()
+    window.actions_by_name["undo"].trigger()
+    assert [one.name for one in workspace.state.named_sets] == ["canines", "dogs"]
+    window.actions_by_name["undo"].trigger()
+    assert [one.name for one in workspace.state.named_sets] == ["canines"]
+    window.actions_by_name["redo"].trigger()
+    assert [one.name for one in workspace.state.named_sets] == ["canines", "dogs"]
 
 
 def test_chips_are_removed_one_by_one(window: MainWindow) -> None:

@@ -169,6 +169,9 @@ def test_the_window_and_its_figures_write_no_number_as_programs_do(
     width, height = scene.explanation.geometry.picture
     for x, y in ((3, 3), (width / 2, height / 2)):
         texts += [cursor_text(scene, (x, y), pane) for pane in range(len(panes))]
+    if checkpoint == "demo-cam":
+        best = float(scene.explanation.f[:, 0, 0].max())
+        assert f" {value_text(best)}" in cursor_text(scene, (3, 3), 0)
     for what in ("panes", "strip", "regions") if checkpoint == "demo" else ("panes",):
         figure = scene_figure(scene, FigureSpec(spacing=look.get("spacing", "linear")), what)
         texts += [text.get_text() for text in figure.findobj(Text)]

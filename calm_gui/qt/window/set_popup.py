@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
     QListView,
+    QMenu,
     QPushButton,
     QStyle,
     QStyledItemDelegate,
@@ -30,6 +31,8 @@ from calm_gui.qt.hub import Hub
 from calm_gui.qt.theme import current_theme
 from calm_gui.qt.widgets import numbers
 from calm_gui.qt.widgets.measure import scaled
+from calm_gui.qt.widgets.popup_menu import show_menu
+from calm_gui.qt.widgets.row_menu import RowMenu
 from calm_gui.qt.window.term_row import TermRow
 from calm_gui.render.naming import value_text
 from calm_gui.session.expression import Expression
@@ -64,7 +67,8 @@ class _Rows(QAbstractListModel):
         if role == _ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{row.title}, {row.note}" + (f", p = {value_text(row.p, 7)}" if row.p is not None else "")
+            words = f"{row.title}, {row.note}" + (f", p = {value_text(row.p, 7)}" if row.p is not None else "")
+            return f"{words}. Delete forgets it" if row.kept else words
         return None
 
 
@@ -107,7 +111,7 @@ class _Mark(NamedTuple):
 
 
 class SetPopup(QFrame):
-    """Chosen by click or Return; Up and Down choose nothing.
+    """Chosen by click or Return; Up and Down choose nothing. Delete, or a right click, forgets a set that was kept.
 
     Parameters
     ----------
@@ -139,6 +143,7 @@ class SetPopup(QFrame):
         self.list.setModel(self.rows)
         self.list.setItemDelegate(_Delegate(self.list))
         self.list.clicked.connect(lambda index: self._take(index.row()))
+        RowMenu(self.list, self._show_menu)
         self.keep = QPushButton("Keep this set under a name…")
         self.keep.setObjectName("menuItem")
         self.keep.setAutoDefault(False)
@@ -195,6 +200,24 @@ class SetPopup(QFrame):
             self.hide()
             self._choose(chosen)
 
+    def menu(self, row: int) -> QMenu:
+        """What can be done with a set that was kept."""
+        menu, suggestion = QMenu(self), self.rows.rows[row]
+        menu.addAction("Choose it", lambda: self._take(row))
+        menu.addAction(f"Forget {suggestion.kept}", lambda: self._forget(row))
+        return menu
+
+    def _show_menu(self, index: QModelIndex, place: QPoint) -> None:
+        if index.isValid() and self.rows.rows[index.row()].kept:
+            show_menu(self.menu(index.row()), place)
+
+    def _forget(self, row: int) -> None:
+        if name := self.rows.rows[row].kept:
+            self._hub.workspace.forget_set(name)
+            self._fill()
+            self.list.setCurrentIndex(self.rows.index(min(row, len(self.rows.rows) - 1)))
+            self._hub.said.emit(f"{name} is no longer kept; undo brings it back.")
+
     def _choose(self, expression: Expression) -> None:
         workspace = self._hub.workspace
         (workspace.set_target if self._role == "target" else workspace.set_contrast)(expression)
@@ -207,7 +230,7 @@ class SetPopup(QFrame):
         self._hub.keep_wanted.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """In the search field, Up and Down go through the rows and Return takes one."""
+        """In the search field, Up and Down go through the rows, Return takes one, Delete forgets one that was kept."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             row = self.list.currentIndex().row()
             by = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
@@ -217,5 +240,8 @@ class SetPopup(QFrame):
                 return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self._take(row)
+                return True
+            if event.key() == Qt.Key.Key_Delete and not self.search.text() and 0 <= row < len(self.rows.rows):
+                self._forget(row)
                 return True
         return super().eventFilter(watched, event)

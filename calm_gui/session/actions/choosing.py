@@ -70,8 +70,8 @@ class Choosing(Intents):
         """Keep a set under a name; an older one of that name goes."""
         kept = tuple(e for e in self.state.named_sets if e.name != name)
         named = self._named(expression)._replace(name=name)
-        self.store.update(undoable=False, named_sets=(*kept, named))
+        self.store.update(named_sets=(*kept, named))
 
     def forget_set(self, name: str) -> None:
         """Forget a kept set."""
-        self.store.update(undoable=False, named_sets=tuple(e for e in self.state.named_sets if e.name != name))
+        self.store.update(named_sets=tuple(e for e in self.state.named_sets if e.name != name))
