@@ -13,7 +13,16 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QHeaderView, QLabel, QListWidget, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QHeaderView,
+    QLabel,
+    QListWidget,
+    QStackedWidget,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
@@ -464,24 +473,37 @@ def test_text_stands_out_from_its_ground(theme: Theme) -> None:
     assert {pair: round(contrast(*pair), 2) for pair in pairs if contrast(*pair) < 4.5} == {}
 
 
+def pages_in_turn(panel: QWidget) -> Iterator[None]:
+    """Each page of a panel that has several; hidden ones would be left out."""
+    stacks = [stack for stack in panel.findChildren(QStackedWidget) if stack.count() > 1]
+    for page in range(max((stack.count() for stack in stacks), default=1)):
+        for stack in stacks:
+            stack.setCurrentIndex(min(page, stack.count() - 1))
+        yield
+
+
 def test_every_heading_and_label_of_the_docks_says_what_it_is(own_window: MainWindow) -> None:
     own_window.workspace.open_pictures([sample_pictures()[0]])
     settle(own_window)
     own_window.workspace.add_region("box", ((20, 20), (120, 120)))
     own_window.workspace.set_panes([Pane.of("winner"), *default_panes()[:3]])
-    silent = []
+    silent, read = [], set()
+    across, tool_tip = Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole
     for key in DOCKS:
         own_window.docks.open(key)
         settle(own_window)
         panel = own_window.panel(key)
-        labels = [label for label in panel.findChildren(QLabel) if label.objectName() in ("heading", "muted")]
-        silent += [(key, one.text()) for one in labels if one.text() and one.isVisible() and not one.toolTip()]
-        for header in panel.findChildren(QHeaderView):
-            across, model = Qt.Orientation.Horizontal, header.model()
-            if header.orientation() == across and header.isVisible() and key != "values":
-                columns = [i for i in range(model.columnCount()) if not header.isSectionHidden(i)]
-                tips = [model.headerData(i, across, Qt.ItemDataRole.ToolTipRole) for i in columns]
-                silent += [(key, model.headerData(i, across)) for i, tip in zip(columns, tips, strict=True) if not tip]
+        for _ in pages_in_turn(panel):
+            labels = [label for label in panel.findChildren(QLabel) if label.objectName() in ("heading", "muted")]
+            silent += [(key, one.text()) for one in labels if one.text() and one.isVisible() and not one.toolTip()]
+            for header in panel.findChildren(QHeaderView):
+                if header.orientation() == across and header.isVisible() and key != "values":
+                    read.add(header.parent().accessibleName())
+                    model = header.model()
+                    columns = [i for i in range(header.count()) if not header.isSectionHidden(i)]
+                    without = [i for i in columns if not model.headerData(i, across, tool_tip)]
+                    silent += [(key, model.headerData(i, across)) for i in without]
+    assert read == {"Classes by probability", "WordNet hierarchy", "Classes in the region", "Results"}
     assert all(frame._title.toolTip() for frame in own_window.docks.frames.values())
     assert all(bar.toolTip() for bar in own_window.scales.bars)
     assert not silent

@@ -51,7 +51,6 @@ class ClassesPanel(DockPanel):
             view.menu_wanted.connect(lambda key, place: show_set_menu(self, hub.workspace, key, place))
         self.pages = QStackedWidget()
         self.heading = self.tabs = QTabBar()
-        self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         self.tabs.setUsesScrollButtons(False)
         self.tabs.setElideMode(Qt.TextElideMode.ElideRight)
