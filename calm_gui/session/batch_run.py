@@ -207,8 +207,6 @@ class BatchRun:
         from calm_gui.render.sheet import thumbnail
 
         self.work.kept(path, explanation)
-        if explanation.own_reading is None:
-            return  # a plain classifier has no map of its own
         own = explanation.own_reading
         if own is None:
             return  # a classifier without CAM has no map that needn't the network

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import sample_pictures
@@ -56,6 +57,8 @@ def settle(shared_window: MainWindow, qtbot: QtBot) -> Settle:
 @pytest.fixture
 def window(shared_window: MainWindow, settle: Settle) -> MainWindow:
     """The window as it is after the first start, with the first sample picture."""
+    while popup := QApplication.activePopupWidget():  # another test's menu or completer would take the keys
+        popup.close()
     workspace = shared_window.workspace
     workspace.store.__init__(type(workspace.state)(type(workspace.state.selection)(_demo())))  # type: ignore[misc]
     workspace.store.observe(workspace._on_state)

@@ -145,6 +145,37 @@ def test_after_a_save_its_kind_begins_there(
     assert [folder_of(start) for start in begun] == [tmp_path] * len(follow)
 
 
+NAMES = {
+    "save session": ("mine.calm.json", "session.calm.json"),
+    "pack session": ("mine.zip", "session.zip"),
+    "save hierarchy": ("demo.hierarchy.json", "demo.hierarchy.json"),
+    "numbers": ("hound.attribution.npz", "map.attribution.npz"),
+    "figure": ("hound.png", "figure.png"),
+    "report": ("calm-gui-report.txt", "calm-gui-report.txt"),
+    "save annotation": ("supersets.json", "supersets.json"),
+    "results": ("results.csv", "results.csv"),
+}
+"""What a save suggests with a picture, and without."""
+
+
+def test_suggested_names_say_what_is_in_the_file(
+    window: MainWindow, settle: Callable[[], None], begun: list[str], tmp_path: Path, results_ask: Ask
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    shutil.copy(sample_pictures()[0], mine / "hound.jpg")
+    window.workspace.open_pictures([str(mine / "hound.jpg")])
+    settle()
+    for with_picture in (True, False):
+        for name, (named, unnamed) in NAMES.items():
+            begun.clear()
+            {**ASKS, "results": results_ask}[name](window, Settings(None))
+            assert Path(begun[0]).name == (named if with_picture else unnamed), name
+        for key in window.workspace.state.pictures:
+            window.workspace.close_picture(key)
+        settle()
+
+
 def test_the_programs_own_folders_and_those_that_are_gone_do_not_count(tmp_path: Path) -> None:
     settings, sample = Settings(None), str(sample_pictures()[0])
     assert start_folder(settings, "export", None) == start_folder(settings, "export", sample) == str(Path.home())

@@ -33,6 +33,10 @@ def panel(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> R
     found = window.panel("results")
     assert isinstance(found, ResultsPanel)
     found.filter.clear()
+    found.apply_filter()
+    found.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+    found.table.clearSelection()
+    window.panel("pictures").show_only(None)
     return found
 
 
@@ -68,7 +72,6 @@ def test_sorting_is_by_value(panel: ResultsPanel) -> None:
     panel.table.sortByColumn(column, Qt.SortOrder.DescendingOrder)
     shown = [row.values["p"] for row in panel.filtered.shown]
     assert shown == sorted(shown, reverse=True)
-    panel.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
 
 
 def test_arrows_and_double_click_show_the_picture_with_the_rows_target(
@@ -99,11 +102,9 @@ def test_show_as_pictures_filters_the_film_and_drops_nothing(window: MainWindow,
     shown = [before[row] for row in range(len(before)) if not film.list.isRowHidden(row)]
     assert shown == [panel.filtered.row_at(0).picture]
     assert window.workspace.state.pictures == before
-    film.show_only(None)
 
 
 def test_the_table_is_written_as_csv_tabs_and_latex(panel: ResultsPanel, tmp_path: Path) -> None:
-    panel.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
     for suffix in (".csv", ".tsv", ".tex"):
         assert panel.save_table(str(tmp_path / f"t{suffix}"))
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:

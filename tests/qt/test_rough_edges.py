@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QDialogButtonBox, QTabBar
 
 from calm_gui.errors import ExportError
@@ -21,25 +23,57 @@ from calm_gui.session.expression import Expression
 def test_nothing_moves_when_a_set_gets_many_terms(window: MainWindow) -> None:
     tree, parts = window.panel("classes").tree, (window.question.target, window.question.contrast, window.question.swap)
     before = [part.geometry() for part in parts]
-    places = [tree.visualRect(tree.indexAt(tree.rect().center())), tree.geometry()]
+    row = tree.indexAt(tree.viewport().rect().center())
+    places = [tree.visualRect(row), tree.mapTo(window, tree.rect().topLeft())]
     target = Expression.of("n02084071")
     for key in ("n02121808", "n01503061", "n02512053", "n02958343", "n03800933"):
         target = target.including(key)
     window.workspace.set_target(target)
     QApplication.processEvents()
     assert [part.geometry() for part in parts] == before
-    assert [tree.visualRect(tree.indexAt(tree.rect().center())), tree.geometry()] == places
+    assert [tree.visualRect(row), tree.mapTo(window, tree.rect().topLeft())] == places
+
+
+def test_suggestions_stay_where_they_are_while_chips_above_them_are_removed(window: MainWindow) -> None:
+    target = Expression.of("n02084071")
+    for key in ("n02121808", "n01503061", "n02512053", "n02958343", "n03800933", "n00007846"):
+        target = target.including(key)
+    window.workspace.set_target(target)
+    field = window.question.target
+    field.open()
+    popup = field.popup
+    QApplication.processEvents()
+    lines = {chip.y() for chip in popup.terms.chips if chip.isVisible()}
+    assert len(lines) > 1, "they wrap"
+    before, outside = popup.list.mapToGlobal(QPoint(0, 0)), popup.geometry()
+    for left in range(len(target.terms) - 1, 0, -1):
+        popup.terms.chips[0].removed.emit()
+        QApplication.processEvents()
+        assert len(window.workspace.state.selection.target.terms) == left
+        assert popup.list.mapToGlobal(QPoint(0, 0)) == before and popup.geometry() == outside
+    popup.hide()
+    field.open()
+    QApplication.processEvents()
+    assert popup.height() < outside.height(), "the room of chips that are gone is given back"
+    popup.hide()
 
 
 def test_the_ladders_buttons_stay_where_they_are_when_one_is_pressed(window: MainWindow) -> None:
     ladder = window.panel("ladder")
     window.docks.open("ladder")
     QApplication.processEvents()
-    before = [button.mapTo(window, button.rect().topLeft()) for button in (ladder.plotted, ladder.own)]
-    ladder.plotted.setChecked(True)
-    QApplication.processEvents()
-    assert [button.mapTo(window, button.rect().topLeft()) for button in (ladder.plotted, ladder.own)] == before
-    ladder.plotted.setChecked(False)
+
+    def places() -> list[QRect]:
+        tools = (ladder.plotted, ladder.own)
+        return [QRect(button.mapTo(window, QPoint(0, 0)), button.size()) for button in tools]
+
+    before = places()
+    for on in (True, False):  # the same place is clicked twice
+        at = ladder.plotted.mapFrom(window, before[0].center())
+        QTest.mouseClick(ladder.plotted, Qt.MouseButton.LeftButton, pos=at)
+        QApplication.processEvents()
+        assert ladder.plotted.isChecked() == (not ladder.plot.isHidden()) == on
+        assert places() == before
 
 
 def test_what_was_added_and_taken_away_leaves_nothing() -> None:

@@ -157,6 +157,7 @@ class SetPopup(QFrame):
     def open_below(self, field: QWidget) -> None:
         """Open below the field, inside the screen."""
         self.search.clear()
+        self.terms.setMinimumHeight(0)
         self._mark = None
         self._fill()
         width = max(field.width(), scaled(self, 298))
@@ -170,6 +171,8 @@ class SetPopup(QFrame):
         corner.setY(max(room.top(), min(corner.y(), room.bottom() - self.height() + 1)))
         self.move(corner)
         self.show()
+        if not self.terms.isHidden():  # rows below don't move under the mouse when chips are removed
+            self.terms.setMinimumHeight(self.terms.height())
         self.search.setFocus()
 
     def _fill(self) -> None:
@@ -191,7 +194,7 @@ class SetPopup(QFrame):
         self.terms.show_scene(scene)
         selection = scene.state.selection
         expression = selection.target if self._role == "target" else selection.contrast
-        self.terms.setVisible(len(expression.terms) > 1)
+        self.terms.setVisible(len(expression.terms) > 1 or self.terms.minimumHeight() > 0)
         self.keep.setVisible(self._role == "target" and bool(expression))
 
     def _take(self, row: int) -> None:
