@@ -57,7 +57,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     from calm_gui.session.reproduce import reproduce
 
     if options.pictures:
-        raise DataError("--from takes no pictures; the manifest names its own")
+        raise DataError("--from is given without pictures; the manifest names them")
     out = made_folder(options.out or ".")
     checkpoint = options.checkpoint[0] if options.checkpoint else None
     written = reproduce(options.reproduce, out, lambda name: load(name, options), checkpoint, options.overwrite)

@@ -19,7 +19,7 @@ _LAYOUTS = tuple(name for name in get_args(FigureLayout) if name != "auto")
 _EPILOG = """\
 A class set is @predicted, @superset (the superset of the predicted class), @runner-up, @rest, @siblings, a WordNet
 id or other key of the checkpoint's hierarchy (n02084071: all dogs), a class index, a name that only one class has, or
-several of these with commas between them, which are united; what has a minus before it is taken away (n02084071,-tench;
+several of these with commas between them, which are united; a minus before one removes it (n02084071,-tench;
 -tench alone: all but tench).
 
 Examples:

@@ -317,11 +317,11 @@ def _values(part: Any, own: Map) -> Any:
     values = np.asarray(part, dtype=np.float64)
     if values.ndim and values.shape != own.values.shape:
         raise ReadingError(
-            f"a map of {_cells(own.values)} and one of {_cells(values)} can't be put together; both can be brought to "
+            f"a map of {_cells(own.values)} and one of {_cells(values)} can't be combined; both can be brought to "
             "the picture's size: upsampled()"
         )
     if isinstance(part, Map) and _picture(part) != _picture(own):
-        raise ReadingError("maps of two pictures can't be put together as a map; np.asarray(map) gives their numbers")
+        raise ReadingError("maps of two pictures can't be combined as a map; np.asarray(map) gives their numbers")
     return values
 
 

@@ -1,4 +1,4 @@
-"""Finer-CAM: what tells a class from its nearest rivals, or from a contrast."""
+"""Finer-CAM: what distinguishes a class from its nearest rivals, or from a contrast."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FinerCam(Method):
     key = "finer_cam"
     title = "Finer-CAM"
     source = "Zhang et al. 2025, through torchcam"
-    question = "What tells A from its nearest rivals, to this method, in units that no probability has."
+    question = "Where does it see A rather than its nearest rivals? In a unit of its own; it is no probability."
     parameters = (RIVALS, STRENGTH)
 
     def attribute(self, score: nn.Module, backbone: nn.Module, inputs: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ class FinerCamOfContrast(Method):
     key = "finer_cam_contrast"
     title = "Finer-CAM against B"
     source = "Zhang et al. 2025, through torchcam"
-    question = "What tells A from B, to this method, in units that no probability has."
+    question = "Where does it see A rather than B? In a unit of its own; it is no probability."
     takes_contrast = True
     parameters = (STRENGTH,)
 

@@ -53,8 +53,8 @@ class Method(MapKind):
 
     family = "method"
     formula = "between its extremes"
-    question = "What matters to this method here, in units that no probability has."
-    meaning = "what matters to the method, from its least to its most; no probability"
+    question = "How much does this cell matter to the method? In a unit of its own; it is no probability."
+    meaning = "how much each cell matters to the method, from least to most; no probability"
     unit = UNITS["min-max"]
     quantity = CAM.quantity  # both lie between their own extremes
     blurred: bool = False

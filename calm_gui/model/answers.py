@@ -131,7 +131,7 @@ def remember_answers(sha256: str, answers: Answers) -> None:
         _keep_damaged()
         write_text(answers_path(), json.dumps({**_kept(), sha256: answers.to_json()}, indent=1), overwrite=True)
     except (CalmError, OSError) as error:
-        _log.warning("answers not kept: %s", error)
+        _log.warning("answers not saved: %s", error)
 
 
 def _kept() -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _read() -> dict[str, Any]:
         return {}
     kept = json.loads(read_bounded(answers_path(), _MAX_BYTES, CheckpointError))
     if not isinstance(kept, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("not a JSON object")
     return kept
 
 

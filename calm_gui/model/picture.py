@@ -95,7 +95,7 @@ def load_picture(path: str | Path) -> Picture:
     """
     path = Path(path)
     if "://" in str(path) or str(path).startswith(("http:/", "https:/")):
-        raise PictureError(f"{path} is an address, not a file; download it first, or give the bytes")
+        raise PictureError(f"{path} is a web address, not a file; download it first, or give the bytes")
     return _decoded(_read(path), path.name, path)
 
 
@@ -232,7 +232,7 @@ def _from_file(data: bytes, name: str, notes: list[str], content: TiffContent) -
 
 
 def _inverted(image: Image.Image) -> Image.Image:
-    """Deep gray whose zero is white, turned round."""
+    """Deep grey whose zero is white, inverted."""
     if not image.mode.startswith("I;16"):
         return image
     turned = Image.fromarray((65535 - np.asarray(image)).astype("<u2"))
@@ -316,7 +316,7 @@ def _is_srgb(profile: ImageCms.ImageCmsProfile) -> bool:
 
 def _to_rgb(image: Image.Image, notes: list[str]) -> NDArray[np.uint8]:
     if image.mode in ("I;16", "I;16B", "I;16L", "I;16N", "I", "F"):
-        return _scaled_gray(np.asarray(image), notes)
+        return _scaled_grey(np.asarray(image), notes)
     if image.mode == "CMYK":
         notes.append("CMYK converted to sRGB")
     if "transparency" in image.info or image.mode in ("RGBA", "LA", "PA", "La", "RGBa"):
@@ -328,12 +328,12 @@ def _to_rgb(image: Image.Image, notes: list[str]) -> NDArray[np.uint8]:
     return np.array(image.convert("RGB"))
 
 
-def _scaled_gray(values: NDArray[Any], notes: list[str]) -> NDArray[np.uint8]:
+def _scaled_grey(values: NDArray[Any], notes: list[str]) -> NDArray[np.uint8]:
     if values.dtype.kind == "u" or (values.dtype.kind == "i" and values.min() >= 0 and values.max() < 2**16):
         peak = int(values.max())
         bits = next(b for b in (8, 10, 12, 14, 16) if peak < 2**b)
         scaled = values.astype(np.float64) / (2**bits - 1)
-        notes.append(f"{bits}-bit gray divided by {2**bits - 1}")
+        notes.append(f"{bits}-bit grey divided by {2**bits - 1}")
     else:
         finite = np.isfinite(values)
         low = float(values[finite].min()) if finite.any() else 0.0
@@ -343,8 +343,8 @@ def _scaled_gray(values: NDArray[Any], notes: list[str]) -> NDArray[np.uint8]:
         notes.append(f"values stretched from {low:g}..{high:g}")
         if not finite.all():
             notes.append(f"{int((~finite).sum())} pixels aren't finite")
-    gray = np.round(scaled * 255).astype(np.uint8)
-    return np.repeat(gray[:, :, None], 3, axis=2)
+    grey = np.round(scaled * 255).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
 
 
 def _what_it_looks_like(data: bytes) -> str:

@@ -50,7 +50,7 @@ class TiffContent:
 def tiff_content(data: bytes, name: str, most_pixels: int) -> TiffContent:
     """Look at the tags of a TIFF and decode what is deeper than 8 bits.
 
-    Pillow has no reader for planes of 16-bit samples, doesn't turn round deep gray whose zero is white, and takes the
+    Pillow has no reader for planes of 16-bit samples, doesn't invert deep grey whose zero is white, and takes the
     preview that a camera's raw file begins with for the picture.
 
     Parameters
@@ -133,7 +133,7 @@ def _refuse_channels(page: Any, name: str) -> None:
     elif kind in (5, 6):
         what = "complex numbers"
     if what:
-        raise PictureError(f"{name} holds {what}, which isn't read; save it as 8- or 16-bit RGB or gray")
+        raise PictureError(f"{name} holds {what}, which isn't read; save it as 8- or 16-bit RGB or grey")
 
 
 def _is_whole(page: Any) -> bool:
@@ -146,16 +146,16 @@ def _decoded(page: Any, values: NDArray[Any], name: str) -> TiffContent:
     if planar:
         values = np.moveaxis(values, 0, -1)
     if page.photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO) and values.ndim == 2:
-        image = _gray(values, page.photometric == _WHITE_IS_ZERO)
+        image = _grey(values, page.photometric == _WHITE_IS_ZERO)
     elif values.ndim == 3 and values.dtype == np.uint16 and page.photometric in (_RGB, _SEPARATED):
         eight = np.ascontiguousarray((values >> 8).astype(np.uint8))
         modes = {(_RGB, 3): "RGB", (_RGB, 4): "RGBA", (_SEPARATED, 4): "CMYK"}
         mode = modes.get((int(page.photometric), values.shape[2]))
         if mode is None:
-            raise PictureError(f"{name} holds {values.shape[2]} channels; save it as 8- or 16-bit RGB or gray")
+            raise PictureError(f"{name} holds {values.shape[2]} channels; save it as 8- or 16-bit RGB or grey")
         image = Image.frombytes(mode, (values.shape[1], values.shape[0]), eight.tobytes())
     else:
-        return TiffContent()  # gray with alpha, palettes, Lab: Pillow reads them or says that it can't
+        return TiffContent()  # grey with alpha, palettes, Lab: Pillow reads them or says that it can't
     if orientation := page.tags.get(_ORIENTATION):
         image.getexif()[_ORIENTATION] = int(orientation.value)
     if profile := page.tags.get(_PROFILE):
@@ -164,7 +164,7 @@ def _decoded(page: Any, values: NDArray[Any], name: str) -> TiffContent:
     return TiffContent(image, notes=notes)
 
 
-def _gray(values: NDArray[Any], white_is_zero: bool) -> Image.Image:
+def _grey(values: NDArray[Any], white_is_zero: bool) -> Image.Image:
     """One channel as an image of mode I;16, I or F, brighter where the picture is."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if kind == "u" and size <= 2:

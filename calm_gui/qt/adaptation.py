@@ -143,10 +143,10 @@ class Adaptation(QObject):
         if self._result is not None and status == 0:
             self._open(plan, self._result)
         elif self._cancelled:
-            self._hub.said.emit(f"Cancelled; the same wish goes on with {self._name} where it was")
+            self._hub.said.emit(f"Cancelled; the same settings for {self._name} continue where it stopped")
         else:
             crashed = ended == QProcess.ExitStatus.CrashExit
-            self._hub.complained.emit(f"{Path(plan.checkpoint).name} isn't made a CALM: {self._why(crashed)}")
+            self._hub.complained.emit(f"{Path(plan.checkpoint).name} couldn't be made a CALM: {self._why(crashed)}")
 
     def _why(self, crashed: bool) -> str:
         """What the child said last, or that it was ended."""
@@ -156,7 +156,7 @@ class Adaptation(QObject):
         own = [line for line in text.splitlines() if line.startswith("calm-train: ")]
         if own and not crashed:
             return own[-1].removeprefix("calm-train: ")
-        return "calm-train was ended from outside, as by a system short of memory; starting again goes on where it was"
+        return "calm-train was stopped by the system, perhaps for lack of memory; start it again to continue"
 
     def _open(self, plan: AdaptationPlan, result: Told) -> None:
         """Open what was made beside the classifier."""

@@ -112,7 +112,7 @@ class Autosave(QObject):
         try:
             paths = [*self._folder.glob(f"{_RUNNING}-*{_SUFFIX}"), *self._folder.glob(_OF_0_1)]
         except OSError as error:
-            _log.warning("%s can't be looked through: %s", self._folder, error)
+            _log.warning("%s can't be listed: %s", self._folder, error)
             return []
         for path in _latest_first(paths):
             lock = _lock_of(path)
@@ -132,10 +132,10 @@ class Autosave(QObject):
     def _put_aside(self, path: Path, error: SessionError) -> None:
         aside = put_aside(path)
         if aside is None:
-            _log.warning("%s isn't put aside", path)
+            _log.warning("%s couldn't be moved aside", path)
             return
         self._workspace.complain(
-            f"The session of a program that ended unexpectedly can't be used ({error}); see {aside}"
+            f"The session of a program that ended unexpectedly can't be used ({error}); it is kept as {aside}"
         )
 
     def restore(self, left: LeftOver) -> bool:
@@ -153,7 +153,7 @@ class Autosave(QObject):
         try:
             left.path.unlink(missing_ok=True)
         except OSError as error:
-            _log.warning("%s isn't removed: %s", left.path, error)
+            _log.warning("%s couldn't be removed: %s", left.path, error)
         left.lock.unlock()
         self._left = [other for other in self._left if other is not left]
 
@@ -171,7 +171,7 @@ class Autosave(QObject):
             _log.warning("autosave failed: %s", error)
             if not self._told:
                 self._told = True
-                self._workspace.complain(f"Your work can't be saved against a crash: {error}")
+                self._workspace.complain(f"Your work can't be saved automatically: {error}")
             return False
         self._saved = state
         self._told = False
@@ -190,7 +190,7 @@ class Autosave(QObject):
             elif kept:
                 self.path.unlink(missing_ok=True)
         except OSError as error:
-            _log.warning("the session isn't kept: %s", error)
+            _log.warning("the session couldn't be saved: %s", error)
         for left in self._left:
             left.lock.unlock()
         self._lock.unlock()

@@ -46,7 +46,7 @@ class Settings:
             path.lstat()
             values = json.loads(read_bounded(path, _MAX_BYTES, CalmError))
             if not isinstance(values, dict):
-                raise ValueError("no JSON object")
+                raise ValueError("not a JSON object")
             self._values = values
         except FileNotFoundError:
             return
@@ -102,4 +102,4 @@ class Settings:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_text(self._path, json.dumps(self._values, indent=1), overwrite=True)
         except (CalmError, OSError) as error:
-            _log.warning("settings not kept: %s", error)
+            _log.warning("settings not saved: %s", error)

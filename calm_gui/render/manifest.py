@@ -312,7 +312,7 @@ def _place_of_manifest(path: Path, manifest: dict[str, Any]) -> tuple[Path, list
         ]
         if not others or known == json.loads(to_text(manifest)):
             return beside, others
-    raise ExportError(f"{path.name}.json beside {path} is another file; rename it or choose another name")
+    raise ExportError(f"{path.name}.json next to {path} is another file; rename it or choose another name")
 
 
 def _places(path: Path) -> tuple[Path, Path]:

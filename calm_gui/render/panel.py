@@ -65,7 +65,7 @@ def compose(
 
 
 def _at_size(explanation: ClassifiedPicture, size: tuple[int, int]) -> NDArray[np.uint8]:
-    """The upright picture resampled; a light gray where an explanation has none."""
+    """The upright picture resampled; a light grey where an explanation has none."""
     if explanation.picture is None:
         return np.full((*size, 3), 235, dtype=np.uint8)
     pixels = explanation.picture

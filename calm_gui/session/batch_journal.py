@@ -88,7 +88,7 @@ class BatchJournal:
             return
         if self._names[result.path] != result.name:
             raise DataError(
-                f"{result.path} was called {result.name} in the interrupted batch, which had other pictures beside it; "
+                f"{result.path} was called {result.name} in the interrupted batch, which had other pictures; "
                 "give the same ones, or leave --resume out"
             )
         try:

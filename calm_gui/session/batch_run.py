@@ -153,7 +153,7 @@ class BatchRun:
         if self.error:
             parts.append(self.error)
         if self._summary is not None and self._summary.moved:
-            parts.append(f"the earlier summary is now called {', '.join(self._summary.moved)} now")
+            parts.append(f"the earlier summary is now called {', '.join(self._summary.moved)}")
         return ", ".join(parts)
 
     def start(self) -> None:

@@ -277,7 +277,7 @@ class Compute:
         try:
             explanation = model.explain(pixels)
         except DeviceMemoryError as error:
-            _log.warning("%s; going on with the CPU", error)
+            _log.warning("%s; continuing on the CPU", error)
             model = self._load(checkpoint, "cpu", job.progress, Answers())
             explanation = model.explain(pixels)
             short_of_memory = str(error)
@@ -400,7 +400,7 @@ class Compute:
         self._fresh = None
         if changed:  # what was explained with other weights or answers is no longer true
             self._forget_explained(key)
-            self._front.complain(f"{Path(key).name} isn't what it was; what it explained is explained again")
+            self._front.complain(f"{Path(key).name} has changed; its pictures are explained again")
 
     def _give_back_memory(self) -> None:
         def failed(error: Exception) -> None:

@@ -108,7 +108,7 @@ class ExplanationFiles:
             _log.warning("%s can't be read: %s", path, error)
             return None
         except (ValueError, KeyError, TypeError) as error:
-            _log.warning("%s is damaged (%s) and goes", path, error)
+            _log.warning("%s is damaged (%s) and is removed", path, error)
             self._remove(path)
             return None
         return found
@@ -132,7 +132,7 @@ class ExplanationFiles:
             self._size = self.size() if self._size is None else self._size + len(data) - before
         except OSError as error:
             self._refused = True  # a full disk or a folder that can't be written to; once is enough
-            _log.warning("explanations aren't kept: %s", error)
+            _log.warning("explanations couldn't be saved: %s", error)
 
     def size(self) -> int:
         """Bytes that the folder holds."""
@@ -165,7 +165,7 @@ class ExplanationFiles:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_text(self.folder / _DEVICES, json.dumps({**known, asked: device}), overwrite=True)
         except (CalmError, OSError) as error:
-            _log.warning("the device isn't remembered: %s", error)
+            _log.warning("the device couldn't be saved: %s", error)
 
     def _devices(self) -> dict[str, Any]:
         path = self.folder / _DEVICES
@@ -206,7 +206,7 @@ class ExplanationFiles:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            _log.warning("%s isn't removed: %s", path, error)
+            _log.warning("%s couldn't be removed: %s", path, error)
 
 
 def _to_bytes(f: NDArray[np.float32], a: NDArray[np.float32] | None) -> bytes:

@@ -68,7 +68,7 @@ def keep_named_sets(workspace: Workspace, path: Path) -> None:
         try:
             _write(path, _merged(read_named_sets(path), gone, fresh))
         except (CalmError, OSError) as error:
-            _log.warning("named sets not kept: %s", error)
+            _log.warning("named sets not saved: %s", error)
             workspace.complain(f"The named sets can't be saved: {error}")
 
     workspace.store.observe(follow)

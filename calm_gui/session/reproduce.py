@@ -108,7 +108,7 @@ class _Maker:
         places = [Path(picture["path"]), self._folder / picture["path"], self._folder / name]
         found = [place for place in places if _is_there(place)]
         if not found:
-            raise PictureError(f"the picture {picture['path']} is gone; put it back, or beside the manifest")
+            raise PictureError(f"the picture {picture['path']} is gone; put it back, or into the manifest's folder")
         same = [place for place in found if sha256_of(place) == picture["sha256"]]
         if not same:
             raise PictureError(f"{found[0]} isn't the picture that was explained: its content has changed")

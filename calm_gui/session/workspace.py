@@ -252,7 +252,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         if saved.missing:
             names = ", ".join(Path(name).name for name in saved.missing[:3])
             many = f"{counted(len(saved.missing), 'picture')} of the session"
-            self.complain(f"{many} can't be found ({names}); put what is missing beside the session")
+            self.complain(f"{many} can't be found ({names}); put what is missing into the session's folder")
             if not saved.state.pictures and self.state.pictures:
                 return None
         if not Path(checkpoint).exists() and checkpoint not in self.compute.infos:
@@ -299,7 +299,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
                 moved = carried(expression, here, there, whose=self.name_of(checkpoint))
                 evaluate(moved, there.classes, there.hierarchy)
             except ClassLookupError as error:
-                lacking.append(f"{error}; the {SPECIAL[default]} takes its place")
+                lacking.append(f"{error}; the {SPECIAL[default]} is used instead")
                 return Expression.of(default)
             return moved
 
@@ -317,7 +317,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
             try:
                 evaluate(named, info.classes, info.hierarchy)
             except ClassLookupError as error:
-                self.complain(f"{error}; the {SPECIAL[default]} takes its place")
+                self.complain(f"{error}; the {SPECIAL[default]} is used instead")
                 return Expression.of(default)
             return expression
 

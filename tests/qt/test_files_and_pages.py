@@ -52,7 +52,7 @@ def test_what_is_nothing_of_ours_is_told_and_leaves_what_is_open(window: MainWin
     assert found.refused == ("b.pth isn't opened: only one checkpoint at a time",)
     web = QMimeData()
     web.setUrls([QUrl("https://example.org/a.jpg")])
-    assert "is an address" in from_mime(web).refused[0]
+    assert "is a web address" in from_mime(web).refused[0]
 
 
 def test_a_picture_dragged_from_a_browser_is_kept_or_told(
@@ -89,7 +89,7 @@ def test_a_picture_dragged_from_a_browser_is_kept_or_told(
         given.setText(address)
         window.files.take(given)
         sentence = window.messages.text.text()
-        assert ("is an address" if address.startswith("https") else "no picture") in sentence
+        assert ("is a web address" if address.startswith("https") else "no picture") in sentence
         assert window.workspace.state.pictures == shown
 
 

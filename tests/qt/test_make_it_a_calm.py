@@ -118,7 +118,7 @@ def test_cancelled_it_goes_on_when_it_is_started_again(window: MainWindow, qtbot
     qtbot.waitUntil(lambda: any("training" in words and done >= 50 for words, done, _ in seen), timeout=WAIT)
     window.status.cancel.click()  # the button beside the bar
     qtbot.waitUntil(lambda: not adaptation.running, timeout=WAIT)
-    assert not window.status.cancel.isVisible() and "goes on" in window.status._message
+    assert not window.status.cancel.isVisible() and "continue where it stopped" in window.status._message
     assert not adaptation._patience.isActive(), "the next child would be ended"
     assert sorted(p.name for p in out.iterdir()) == [
         "adapt.json",
@@ -164,7 +164,8 @@ def test_what_fails_in_the_child_is_told_in_its_sentence(window: MainWindow, qtb
     window.hub.complained.connect(complained.append)
     window.adaptation.start(wish(window, out))
     qtbot.waitUntil(lambda: bool(complained), timeout=WAIT)
-    assert "own net.pth isn't made a CALM" in complained[-1] and "holds a run of another classifier" in complained[-1]
+    assert "own net.pth couldn't be made a CALM" in complained[-1]
+    assert "holds a run of another classifier" in complained[-1]
     assert len(window.workspace.state.panes) != 2
 
 
@@ -180,7 +181,7 @@ def test_a_child_that_is_killed_is_told_and_the_window_ends_its_child(
     qtbot.waitUntil(lambda: adaptation._process.processId() > 0, timeout=WAIT)
     os.kill(adaptation._process.processId(), signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(complained), timeout=WAIT)
-    assert "was ended from outside" in complained[-1]
+    assert "was stopped by the system" in complained[-1]
     adaptation.start(wish(window, tmp_path / "run"))
     qtbot.waitUntil(lambda: adaptation._process.processId() > 0, timeout=WAIT)
     child = adaptation._process.processId()
@@ -199,7 +200,7 @@ def test_the_dialog_says_what_it_cannot_do(window: MainWindow, qtbot: QtBot, tmp
     assert dialog.out.text() != first and dialog.plan.what == "head"
     dialog.folder.setText(str(tmp_path / "nowhere"))
     dialog.start.click()
-    assert "two pictures are the least" in dialog.message.text() and not window.adaptation.running
+    assert "training needs at least two pictures" in dialog.message.text() and not window.adaptation.running
     (tmp_path / "file").write_text("x")
     dialog.folder.setText("")
     dialog.out.setText(str(tmp_path / "file"))

@@ -63,7 +63,7 @@ def test_a_region_that_is_taken_can_be_forgotten_in_the_menu(window: MainWindow)
     editor = window.panes.panes[0].canvas.editor
     assert editor is not None
     editor.chosen = window.workspace.state.regions[0]
-    click(window.pane_actions.menu(0), "Forget region 1")
+    click(window.pane_actions.menu(0), "Remove region 1")
     assert window.workspace.state.regions == ()
 
 
@@ -106,10 +106,10 @@ def test_chips_and_fields_have_menus(window: MainWindow) -> None:
     assert ask(field, QPoint(20, 10)) == of_field
     field.open()
     terms = field.popup.terms
-    assert ask(terms.chips[0], QPoint(5, 5)) == ["Remove", "Keep this alone"]
+    assert ask(terms.chips[0], QPoint(5, 5)) == ["Remove", "Keep only this"]
     field.popup.hide()
     assert texts(terms.menu(1)) == ["Remove"], "nothing is left of what is only taken away"
-    click(terms.menu(0), "Keep this alone")
+    click(terms.menu(0), "Keep only this")
     assert workspace.state.selection.target == Expression.of("n02084071")
     click(field.menu(), "Empty")
     assert workspace.state.selection.target == Expression()

@@ -35,7 +35,7 @@ def test_parameters_are_chosen_in_the_menu_of_the_pane(
         return MethodDialog.DialogCode.Accepted
 
     monkeypatch.setattr(MethodDialog, "exec", answer)
-    actions_of(window)["Parameters of SmoothGrad..."].trigger()
+    actions_of(window)["Parameters of SmoothGrad…"].trigger()
     assert workspace.state.panes[0].shows is METHODS["smoothgrad:samples=4"]
     other = actions_of(window)["Other method"].menu()
     checked = [action.text() for action in other.actions() if action.isChecked()]

@@ -176,7 +176,7 @@ def test_a_target_that_the_opened_checkpoint_lacks_is_told(
     pane = workspace.scene.panes[1]
     assert pane.message == "cat is not a class of three others/best.safetensors" and pane.shown is None
     workspace.open_checkpoint(keys["three others"])
-    assert told[-1] == "cat is not a class of three others/best.safetensors; the predicted class takes its place"
+    assert told[-1] == "cat is not a class of three others/best.safetensors; the predicted class is used instead"
     assert workspace.state.selection.target == Expression.of("@predicted")
 
 

@@ -72,7 +72,7 @@ def test_grey_becomes_three_equal_channels() -> None:
         (io.StringIO("text"), "mode 'rb'"),
         (7, "a int is no picture"),
         (None, "NoneType is no picture"),
-        ("https://example.org/a.png", "is an address, not a file"),
+        ("https://example.org/a.png", "is a web address, not a file"),
     ],
 )
 def test_what_is_no_picture_is_refused_in_words(source: object, reason: str) -> None:

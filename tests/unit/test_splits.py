@@ -131,7 +131,7 @@ def test_splits_in_other_letters_are_not_taken_for_classes(tmp_path):
 
 
 def test_one_class_is_refused(tmp_path):
-    with pytest.raises(DataError, match="one class, cat; there is nothing to tell apart"):
+    with pytest.raises(DataError, match="one class, cat; there is nothing to distinguish"):
         read_splits("folder", pictures(tmp_path, train__cat=5, test__cat=1))
     with pytest.raises(DataError, match="one picture of each class"):
         read_splits("folder", pictures(tmp_path / "few", train__cat=1, train__dog=1))

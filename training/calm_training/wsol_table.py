@@ -1,4 +1,4 @@
-"""The methods of the paper's Table 5 beside one another on a small set: one command, which goes on where it was.
+"""The methods of the paper's Table 5 on a small set, side by side: one command, which continues where it stopped.
 
 EfficientNet-Lite0 with its first stages frozen is trained on 20 ImageNet classes with labels (`imagenette-train` and
 `imagewoof-train`), two epochs at the recipes' default settings without any search, and measured on the boxes of the

@@ -24,7 +24,7 @@ class Cam(Reading):
     key = "cam"
     title = "CAM"
     formula = "class score"
-    question = "CAM's class score here, in units that no probability has."
+    question = "What is CAM's class score here? It is no probability."
     meaning = "the class's score at each cell; no probability"
     unit = UNITS["min-max"]
     quantity = "cam"

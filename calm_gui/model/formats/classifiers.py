@@ -168,8 +168,8 @@ def _recognised(content: Content, answers: Answers) -> tuple[str, Mapping[str, T
     likely = candidates(named) if named else tuple(_marked(_BY_MARKER, content))
     if named and not likely:
         raise CheckpointError(
-            f"{content.name} is said to be {named!r}, which neither torchvision nor timm has; open it in a program of "
-            "your own with calm_gui.from_module(network)"
+            f"{content.name} names {named!r} as its network, which neither torchvision nor timm has; open it in a "
+            "program of your own with calm_gui.from_module(network)"
         )
     faults = ""
     for backbone in likely:
@@ -184,7 +184,7 @@ def _recognised(content: Content, answers: Answers) -> tuple[str, Mapping[str, T
         raise CheckpointError(faults)
     shown = ", ".join(list(content.weights)[:4])
     raise AnswersNeeded(
-        f"{content.name} holds {len(content.weights)} tensors ({shown}, …) and doesn't say of which network; say it: "
+        f"{content.name} holds {len(content.weights)} tensors ({shown}, …) and doesn't say of which network; name it: "
         f"architecture={guess.removeprefix('timm:') if guess else 'NAME'!r}, a name of timm's or torchvision's",
         replace(answers, architecture=guess),
         ("architecture",),
@@ -264,7 +264,7 @@ def _input(content: Content, backbone: str) -> InputSpec:
             tuple(map(float, said["std"])) if "std" in said else spec.std,  # type: ignore[arg-type]
         )
     except (TypeError, ValueError, IndexError) as error:
-        raise CheckpointError(f"the description beside {content.name} can't be read: {error}") from error
+        raise CheckpointError(f"the description next to {content.name} can't be read: {error}") from error
 
 
 FORM = Form("classifier", lambda _: True, _open)

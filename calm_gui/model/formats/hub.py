@@ -80,7 +80,7 @@ def shards(path: Path) -> list[Path]:
         index = path.parent / (path.stem.rpartition("-of-")[0].rpartition("-")[0] + _INDEX)
         if not index.is_file():
             raise CheckpointError(
-                f"{path.name} is one of several files; {index.name}, which lists them, isn't beside it"
+                f"{path.name} is one of several files; {index.name}, which lists them, isn't in the same folder"
             )
     else:
         return []
@@ -89,7 +89,7 @@ def shards(path: Path) -> list[Path]:
         raise CheckpointError(f"{index.name} lists no files of weights")
     found = [index.parent / Path(str(name)).name for name in dict.fromkeys(files.values())]
     if missing := [file.name for file in found if not file.is_file()]:
-        raise CheckpointError(f"{index.name} lists {', '.join(missing[:3])}, which isn't beside it")
+        raise CheckpointError(f"{index.name} lists {', '.join(missing[:3])}, not found in the same folder")
     return found
 
 
@@ -97,7 +97,7 @@ def _json(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(read_bounded(path, _MAX_BYTES, CheckpointError))
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path.name} beside the checkpoint isn't JSON ({error})") from error
+        raise CheckpointError(f"{path.name} next to the checkpoint isn't JSON ({error})") from error
     if not isinstance(data, dict):
-        raise CheckpointError(f"{path.name} beside the checkpoint isn't a JSON object")
+        raise CheckpointError(f"{path.name} next to the checkpoint isn't a JSON object")
     return data

@@ -52,7 +52,7 @@ class AdaptDialog(QDialog):
         name = Path(self._checkpoint).name
         about = QLabel(
             f"{name} becomes a checkpoint whose maps are probabilities. It learns from pictures where {name} sees its "
-            "classes; no labels are needed. The new checkpoint opens beside the old one, which stays as it is."
+            "classes; no labels are needed. The new checkpoint opens next to the old one, which stays as it is."
         )
         about.setWordWrap(True)
         self.folder = QLineEdit()
@@ -141,7 +141,7 @@ class AdaptDialog(QDialog):
         if not self.folder.text().strip() and len(self._open) < _GOOD_NUMBER:
             words.append("With so few pictures the maps will be rough; a folder of some hundreds is better.")
         if self.out.text().strip() and self.plan.is_begun:
-            words.append("A run in this folder goes on where it was.")
+            words.append("The run in this folder continues where it stopped.")
         self.message.setText(" ".join(words))
 
     def run(self) -> None:
@@ -149,10 +149,10 @@ class AdaptDialog(QDialog):
         plan = self.plan
         try:
             if not self.out.text().strip():
-                raise CalmError("the run needs a folder to be kept in")
+                raise CalmError("the run needs a folder; choose one")
             if len(pictures_in(plan.pictures)) < 2:
-                where = self.folder.text().strip() or "what is open"
-                raise CalmError(f"two pictures are the least to learn from, and {where} has fewer; choose a folder")
+                where = self.folder.text().strip() or "the window"
+                raise CalmError(f"training needs at least two pictures, and {where} has fewer; choose a folder")
             self._adaptation.start(plan)
         except OSError as error:
             self.message.setText(f"{error.filename} can't be opened: {error.strerror}")

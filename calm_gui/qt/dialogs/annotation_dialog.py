@@ -62,7 +62,7 @@ class AnnotationDialog(QDialog):
         self.bar.setAccessibleName("Classes decided")
         self.hom = QPushButton("Same parts: hom (O)")
         self.het = QPushButton("Different parts: het (E)")
-        undo, restart = QPushButton("Undo (Backspace)"), QPushButton("Start anew")
+        undo, restart = QPushButton("Undo (Backspace)"), QPushButton("Start over")
         load, save, use = QPushButton("Load…"), QPushButton("Save…"), QPushButton("Use as superset table")
         use.setDefault(True)
         self.hom.clicked.connect(lambda: self._mark("hom"))
@@ -115,7 +115,7 @@ class AnnotationDialog(QDialog):
         self._show("" if key else "there is nothing to undo")
 
     def _ask_restart(self) -> None:
-        if self._may_lose("Start anew"):
+        if self._may_lose("Start over"):
             self.annotation = Annotation(self.annotation.hierarchy)
             self._show()
 

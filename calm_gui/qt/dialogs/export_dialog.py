@@ -139,7 +139,7 @@ class ExportDialog(QDialog):
             self.boxes[name].setChecked(True)
         self.also = {kind: QCheckBox(text) for kind, text in _ALSO.items()}
         for kind, box in self.also.items():
-            box.setToolTip(f"Write a .{kind} of the same name beside the file")
+            box.setToolTip(f"Write a .{kind} of the same name next to the file")
         self.boxes["contour"].setChecked(self._scene.state.view.contour)
         self.boxes["truth"].setEnabled(bool(self._truth))
         for widget, name in (

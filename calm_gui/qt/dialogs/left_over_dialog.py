@@ -39,7 +39,7 @@ class LeftOverDialog(QDialog):
         self.list.itemDoubleClicked.connect(lambda _: self.go_on())
         buttons = QDialogButtonBox()
         self.later = buttons.addButton("&Not now", QDialogButtonBox.ButtonRole.RejectRole)
-        self.on = buttons.addButton("&Go on", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.on = buttons.addButton("&Restore", QDialogButtonBox.ButtonRole.AcceptRole)
         self.forget = buttons.addButton("&Discard it", QDialogButtonBox.ButtonRole.DestructiveRole)
         for button in buttons.findChildren(QPushButton):
             button.setAutoDefault(False)

@@ -59,7 +59,7 @@ class SettingsDialog(QDialog):
             self.colours.addItem(pair.title, key)
         self.colours.setCurrentIndex(self.colours.findData(current_pair()))
         self.colours.setToolTip(
-            "Each pair can be told apart with colour-blind eyes; maps of A − B use the colours that go with it"
+            "Colour-blind people can distinguish the two colours of each pair; maps of A − B use matching colours"
         )
         self.colours.currentIndexChanged.connect(lambda _: self._set_colours(self.colours.currentData()))
         self.decimals = CalmSpinBox()

@@ -113,7 +113,7 @@ class ResultsPanel(DockPanel):
         self.filter.setAccessibleName("Filter of the results")
         self.filter.setClearButtonEnabled(True)
         self.filter.setToolTip(
-            "Compare columns, as in " + _EXAMPLE + ", or type part of a name. / leads here, Return to the first row"
+            "Compare columns, as in " + _EXAMPLE + ", or type part of a name. / jumps here, Return to the first row"
         )
         self.filter.setMinimumWidth(scaled(self, 60))
         self.filter.setMaximumWidth(scaled(self, 270))

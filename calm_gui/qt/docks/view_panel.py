@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEW", "ViewPanel"]
 
-_SHARED = {"shared": "all panes", "fit": "each own"}
+_SHARED = {"shared": "all panes", "fit": "none"}
 _LIMITS = {0.0: "fit to the maps", 99.0: "99 % of the cells", 95.0: "95 % of the cells", -1.0: "typed"}
 _SPACINGS = {"linear": "linear", "log": "logarithmic"}
 _CELLS = {False: "smooth", True: "as computed"}
@@ -49,7 +49,7 @@ _FLAGS = {
     "boxes": ("Boxes", "a box around each part that is chosen"),
     "ground_truth": ("True boxes", "boxes of the ground truth, where there are any"),
     "regions": ("Regions", "regions that were drawn on the picture"),
-    "linked": ("Linked cursor", "a cross-hair at the cursor's place in all panes"),
+    "linked": ("Linked cursor", "a cross-hair at the cursor's position in all panes"),
 }
 _OF_OUTLINE = ("contour", "mask", "boxes")
 
@@ -61,8 +61,8 @@ _TIPS = {
     "On the picture": "What else is drawn on the pictures",
     "shared by": "All panes that show one quantity share a scale, or each has its own",
     "limits": "The values at the ends of the scale",
-    "spacing": "Even steps, or four decades",
-    "unit": "The map's own, for probabilities also times uniform, or the share of cells below",
+    "spacing": "Even steps, or logarithmic over four decades",
+    "unit": "The map's own unit; for probabilities also times uniform; or the share of cells below",
     "maps": "Of maps from 0 up",
     "differences": "Of A − B",
     "cells": "Smooth, or the model's own cells",
@@ -162,7 +162,7 @@ class ViewPanel(DockPanel):
             lambda _: update(relative=self.unit.currentData()[0], ranks=self.unit.currentData()[1])
         )
         self.kept = QCheckBox("Keep for all pictures")
-        self.kept.setToolTip("Use the limits that are shown for every picture, as the lock on the bar does")
+        self.kept.setToolTip("Use the present limits for every picture, as the lock on the bar does")
         self.kept.clicked.connect(self._keep_limits)
         for name, widget in (
             ("shared by", self.scale_mode),

@@ -22,7 +22,7 @@ class _Grip(QWidget):
         self.setCursor(Qt.CursorShape.SplitHCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Line between the two maps")
-        self.setToolTip("Drag, or Left and Right")
+        self.setToolTip("Drag it, or press Left or Right")
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._over.split = self.mapToParent(event.position().toPoint()).x() / self._over.whole_width

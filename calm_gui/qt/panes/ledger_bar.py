@@ -153,7 +153,7 @@ class LedgerBar(QFrame):
             return words, "", "", ""
         check = shown.check
         tip = (
-            f"{shown.values.size} cells {value_text(check.total, 7)}, network {value_text(check.expected, 7)}, "
+            f"Sum of {shown.values.size} cells {value_text(check.total, 7)}, expected {value_text(check.expected, 7)}, "
             f"relative error {number_text(check.error)}. An error above 1 ×10⁻⁴ is marked."
         )
         return words, "✓ adds up" if check.passed else "✗ doesn't add up", tip, scene.active.number

@@ -25,7 +25,7 @@ class LimitField(QLineEdit):
         super().__init__(parent)
         self.setObjectName("limit")
         self.setAccessibleName(name)
-        self.setToolTip(f"{name}. Type a number, or Up and Down")
+        self.setToolTip(f"{name}. Type a number, or press Up or Down")
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._shown = ""
         self.editingFinished.connect(self._finish)

@@ -46,7 +46,7 @@ def fill_pane_menu(menu: QMenu, hub: Hub, content: PaneContent | None, position:
         here = shown if isinstance(shown, Method) and shown.plain is method else method
         choice(methods, here.title, here, pane.about).setToolTip(f"{method.source}; {method.meaning}")
     if isinstance(shown, Method) and shown.parameters:
-        parameters = menu.addAction(f"Parameters of {shown.plain.title}...")
+        parameters = menu.addAction(f"Parameters of {shown.plain.title}…")
         parameters.triggered.connect(lambda: _ask_for_parameters(menu, workspace, shown, position))
     menu.addSeparator()
     checkpoints = menu.addMenu("Checkpoint")

@@ -109,8 +109,8 @@ class PaneWidget(QFrame):
         tip = "\n".join(part for part in (content.title, content.source, content.subtitle) if part)
         if check is not None and isinstance(shown, Map):
             tip += (
-                f"\n{shown.values.size} cells {value_text(check.total, 7)}, network {value_text(check.expected, 7)}, "
-                f"relative error {number_text(check.error)}"
+                f"\nSum of {shown.values.size} cells {value_text(check.total, 7)}, "
+                f"expected {value_text(check.expected, 7)}, relative error {number_text(check.error)}"
             )
         passed = check.passed if check else None
         number = _number(content)

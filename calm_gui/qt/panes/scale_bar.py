@@ -142,7 +142,7 @@ class ScaleBar(QWidget):
         beyond = [word for word, on in (("above", self.beyond[1]), ("below", self.beyond[0])) if on]
         tip = f"{shown.title}, {scale.unit}: {whole}, {self.foot}"
         if beyond:
-            tip += f"\nThe arrow: some cells lie {' and '.join(beyond)} and get the end's colour"
+            tip += f"\nThe arrow: some cells lie {' and '.join(beyond)} these limits and have the colour of that end"
         tip += "\nDrag or type the limits, double-click to fit them, right-click for more"
         if tip != self.toolTip():
             self.setToolTip(tip)

@@ -185,7 +185,7 @@ def _view(window: Commanded) -> Menu:
             "Ra&nk of the cell as unit",
             lambda on: workspace.update_view(ranks=on),
             "Ctrl+Shift+U",
-            tip="What maps of different methods can share",
+            tip="The one unit that maps of different methods can share",
             checked=False,
         ),
         None,
@@ -230,7 +230,7 @@ def _panes(window: Commanded) -> Menu:
         ),
         Command(
             "calm_and_cam",
-            "CALM beside CAM, by &rank",
+            "CALM next to CAM, by &rank",
             lambda: workspace.show_by_rank(LAYOUTS["Checkpoints side by side"](workspace)),
             f"Ctrl+Alt+{len(LAYOUTS) + 1}",
             tip="The checkpoints side by side, on the scale that both can share: the rank of the cell",

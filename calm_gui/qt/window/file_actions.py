@@ -133,7 +133,7 @@ class FileActions:
 
     def load_hierarchy(self) -> None:
         """Ask for a hierarchy of the checkpoint's classes."""
-        if path := self._ask("Load a hierarchy", "Hierarchies (*.json *.csv *.txt);;All files (*)", "hierarchy"):
+        if path := self._ask("Load your own hierarchy", "Hierarchies (*.json *.csv *.txt);;All files (*)", "hierarchy"):
             self.use_hierarchy(path)
 
     def use_hierarchy(self, path: str) -> None:

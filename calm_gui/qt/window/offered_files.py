@@ -53,7 +53,7 @@ def offered(paths: Sequence[str]) -> Offered:
         elif small.endswith(_TABLES):
             tables.append(path)
         elif _is_text(Path(path)):
-            refused.append(f"{Path(path).name} is a text file, no picture, checkpoint or session")
+            refused.append(f"{Path(path).name} is a text file, not a picture, checkpoint or session")
         else:
             pictures.append(path)
     one_each = (("session", sessions), ("checkpoint", checkpoints), ("table of ground truth", tables))
@@ -91,9 +91,9 @@ def from_mime(data: QMimeData, folder: Path | None = None) -> Offered:
             return Offered(refused=(f"the picture can't be saved: {error}",))
     if data.hasUrls():
         address = data.urls()[0].toString()
-        return Offered(refused=(f"{address} is an address: save the picture, or copy it and paste it here",))
+        return Offered(refused=(f"{address} is a web address: save the picture, or copy it and paste it here",))
     if (text := data.text().strip()).startswith(("http://", "https://")):
-        return Offered(refused=(f"{text} is an address: save the picture, or copy it and paste it here",))
+        return Offered(refused=(f"{text} is a web address: save the picture, or copy it and paste it here",))
     return Offered(refused=("there is no picture on the clipboard or in what was dropped",))
 
 

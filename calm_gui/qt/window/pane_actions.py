@@ -128,7 +128,7 @@ class PaneActions:
         self._panes.set_tool(active)
 
     def clear_regions(self) -> None:
-        """Forget the regions of the current picture."""
+        """Remove the regions of the current picture."""
         state = self._workspace.state
         self._workspace.store.update(regions=tuple(r for r in state.regions if r.picture != state.picture))
 
@@ -147,7 +147,7 @@ class PaneActions:
         fill_pane_menu(shows, self._hub, self._panes.panes[position].content, position)
         editor = self._panes.panes[position].canvas.editor
         if editor is not None and (shape := editor.chosen) is not None:
-            menu.addAction(f"Forget {shape.name}", lambda: self._workspace.remove_region(shape))
+            menu.addAction(f"Remove {shape.name}", lambda: self._workspace.remove_region(shape))
         for names in _MENU:
             menu.addSeparator()
             menu.addActions([self._actions[name] for name in names])

@@ -173,7 +173,7 @@ class TermRow(QWidget):
         menu.addAction("Remove", lambda: self._remove(position))
         if self._expression is not None and self._expression.terms[position].sign != "-":
             alone = Expression.of(self._expression.terms[position].key)
-            menu.addAction("Keep this alone", lambda: self.edited.emit(alone))
+            menu.addAction("Keep only this", lambda: self.edited.emit(alone))
         return menu
 
     def _show_menu(self, position: int, place: QPoint) -> None:

@@ -91,7 +91,7 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
                 "apart for it, by the hash of their names"
             )
     if len(trained.classes) < 2:
-        raise DataError(f"{root} has one class, {trained.classes[0].name}; there is nothing to tell apart")
+        raise DataError(f"{root} has one class, {trained.classes[0].name}; there is nothing to distinguish")
     return Splits(
         trained,
         with_classes(found_validation, trained.classes, "validation"),

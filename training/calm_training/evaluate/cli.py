@@ -68,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--out",
         type=Path,
-        help="JSON file to write, with tables (.md), scores of every picture (.csv) and a plot (.png, .svg) beside it",
+        help="JSON file to write, with tables (.md), scores of every picture (.csv) and a plot (.png, .svg) next to it",
     )
     common.add_argument("--resume", action="store_true", help="continue the interrupted evaluation of --out")
     common.add_argument("--overwrite", action="store_true", help="replace existing files of --out")
@@ -245,7 +245,7 @@ def _files(out: Path) -> list[Path]:
 
     beside = [out.with_suffix(".md"), *scores_files(out), out.with_suffix(".png"), out.with_suffix(".svg")]
     if out in beside:
-        raise DataError(f"{out} names the JSON file, and the {out.suffix} is written beside it; use .json")
+        raise DataError(f"{out} names the JSON file, and the {out.suffix} is written next to it; use .json")
     return [out, *beside]
 
 

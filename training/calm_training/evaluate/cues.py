@@ -108,7 +108,7 @@ def cue_maps_of(model: LoadedModel, names: Sequence[str] | None = None) -> tuple
     chosen = tuple(one for one in asked if _tells_classes(one, model))
     if not chosen:
         there = [name for name in map_names() if _tells_classes(map_of(name), model)]
-        raise DataError(f"two classes can't be told apart by {', '.join(names or ())}; take one of {', '.join(there)}")
+        raise DataError(f"two classes can't be distinguished by {', '.join(names or ())}; use {', '.join(there)}")
     return chosen
 
 

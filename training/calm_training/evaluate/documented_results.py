@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=Path("build/results"), help="folder of JSON files and plots")
     parser.add_argument("--cub", action="append", default=[], metavar="FILE", help="cub-crops checkpoint; repeatable")
     parser.add_argument("--only", action="append", default=[], metavar="TABLE", help="leave the others as they are")
-    parser.add_argument("--resume", action="store_true", help="go on with an interrupted run")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
     options = parser.parse_args(arguments)
     load = cache(load_checkpoint)
     try:

@@ -193,7 +193,7 @@ def _counts(swept: Swept, name: str, metric: Any) -> NDArray[Any]:
 
 _PERFECT = (
     "The benchmark's boxes are a pixel too large to the right and below, so that a perfect one falls short of an IoU "
-    "of 1; exact boxes, whose accuracy stands beside it, reach 1. "
+    "of 1; the accuracy of exact boxes, given as well, reaches 1. "
 )
 
 
