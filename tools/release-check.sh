@@ -52,7 +52,7 @@ for line in project["dependencies"]:
     if not name.startswith("torch"):
         print(f"{name}=={oldest}" + (f" ;{marker}" if marker else ""))
 END
-    "$work/bounds/bin/pip" install --quiet --constraint "$work/oldest.txt" ".[dev]"
+    "$work/bounds/bin/pip" install --quiet --constraint "$work/oldest.txt" --editable ".[dev]"
     QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 "$work/bounds/bin/pytest" -q -n auto -m "not slow and not shared"
 }
 
