@@ -118,13 +118,16 @@ def _draw_boxes(axes: "Axes", boxes: Sequence[Box], colour: str, style: Any) -> 
 def draw_bar(figure: MapFigure, layout: Layout, bar: Bar) -> None:
     """Draw a colour bar and its ticks; their labels are lines of the layout."""
     axes = _axes(figure, layout, bar.area)
-    width, height = bar.area[2:]
-    steps = np.round((1 - (np.arange(height) + 0.5) / height) * 255).astype(np.uint8)
+    across, along = bar.area[2:] if not bar.lying else bar.area[:1:-1]
+    steps = np.round((1 - (np.arange(along) + 0.5) / along) * 255).astype(np.uint8)
     if not bar.scale.high > bar.scale.low:
         steps[:] = bar.scale.flat
-    column = np.repeat(colour_table(bar.colour_map)[steps][:, None], width, axis=1)
-    axes.imshow(column, extent=(0, 1, 0, 1), interpolation="none", aspect="auto")
+    colours = np.repeat(colour_table(bar.colour_map)[steps][:, None], across, axis=1)
     marks = [[(1.0, position), (1.35, position)] for position, _ in bar.ticks]
+    if bar.lying:
+        colours = colours[::-1].swapaxes(0, 1)
+        marks = [[(position, 1 - x) for x, position in mark] for mark in marks]
+    axes.imshow(colours, extent=(0, 1, 0, 1), interpolation="none", aspect="auto")
     ink = _ink(figure.ground)
     axes.add_collection(LineCollection(marks, colors=[ink], linewidths=0.5, clip_on=False, snap=False), autolim=False)
     axes.set_xlim(0, 1)

@@ -12,6 +12,7 @@ from calm_gui.render.lettering import text_width, wrap
 from calm_gui.render.naming import number_text
 from calm_gui.render.overlay import winner_colours
 from calm_gui.render.scale import Scale, remark
+from calm_gui.render.units import brief_unit
 
 __all__ = ["Area", "Bar", "Layout", "Line", "Panel", "Place", "arrange"]
 
@@ -21,6 +22,8 @@ Area = tuple[int, int, int, int]
 _LEADING = 1.28
 _SMALL = 0.9
 _MAX_LEGEND = 10
+_MOST_BESIDE = 1 / 3
+"""Of a panel's width that its colour bar may take; a wider one goes below the picture."""
 _TALLEST = 1.5
 """Without a given height no picture gets higher than this many times the figure's width."""
 
@@ -57,12 +60,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Bar:
-    """A colour bar and its ticks (positions from 0, bottom, to 1 and labels)."""
+    """A colour bar and its ticks (positions from 0, bottom or left, to 1 and labels)."""
 
     scale: Scale
     colour_map: str
     area: Area
     ticks: tuple[tuple[float, str], ...]
+    lying: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,9 @@ class _Block:
 def arrange(panels: Sequence[Panel], spec: FigureSpec, table: Sequence[Sequence[str]] = ()) -> Layout:
     """Place panels in rows of equal columns, with their texts and colour bars.
 
+    Bars stand beside the pictures; where that would leave these too small, they lie below, and neighbours of one
+    scale share one.
+
     Raises
     ------
     ExportError
@@ -128,6 +135,7 @@ class _Arranger:
         mapped = {(p.scale, self._colour_map(p)) for p in panels if p.scale is not None}
         several = sum(p.scale is not None for p in panels) > 1
         self.common = next(iter(mapped)) if several and len(mapped) == 1 and spec.colour_bar else None
+        self.lying = False
         self.layout = Layout(spec.pixels[0])
 
     def _colour_map(self, panel: Panel) -> str:
@@ -152,7 +160,11 @@ class _Arranger:
         ]
         shared = self._bar_width(self.common[0]) if self.common else 0
         width = self.layout.width
-        room = (width - 2 * self.margin - shared - sum(beside) - self.gap * (self.columns - 1)) // self.columns
+        free = width - 2 * self.margin - shared - self.gap * (self.columns - 1)
+        self.lying = max(beside) > _MOST_BESIDE * free / self.columns
+        if self.lying:
+            beside = [0] * self.columns
+        room = (free - sum(beside)) // self.columns
         if room < 1:
             raise ExportError(f"a figure {width} pixels wide has no room for {self.columns} pictures; make it wider")
         blocks = [[self._block(panel, room + beside[c]) for c, panel in enumerate(row)] for row in self.rows]
@@ -167,6 +179,8 @@ class _Arranger:
             for c, (block, (w, h)) in enumerate(zip(row, heights, strict=True)):
                 self._place(block, left + (room - w) // 2, top, w, h, left)
                 left += room + beside[c] + self.gap
+            if self.lying:
+                self._bars_below(row, top + image_height, room)
             last_bottom = top + image_height
             top = last_bottom + self._below_height(row) + self.gap
         top -= self.gap
@@ -190,7 +204,7 @@ class _Arranger:
             notes.append(note)
         return _Block(
             panel,
-            heading=wrap(title[0], points, spec.font_size, spec.font, 2, bold=True) if title else [],
+            heading=wrap(title[0], points, spec.font_size, spec.font, 3, bold=True) if title else [],
             formula=wrap(title[1], points, self.small, spec.font, 3) if len(title) > 1 else [],
             caption=wrap("\n".join(notes), points, self.small, spec.font, 8) if notes else [],
             legend=self._legend(panel.shown, points) if isinstance(panel.shown, WinnerMap) else [],
@@ -215,8 +229,15 @@ class _Arranger:
         )
 
     def _below_height(self, row: Sequence[_Block]) -> int:
-        lines = max(len(b.caption) + len(b.legend) for b in row)
-        return round(_LEADING * self.px * self.small * (lines + 0.3)) if lines else 0
+        step = _LEADING * self.px * self.small
+        lines = [len(b.caption) + len(b.legend) for b in row]
+        texts = [step * (count + 0.3) if count else 0.0 for count in lines]
+        return round(max(text + self._lying_height(b) for text, b in zip(texts, row, strict=True)))
+
+    def _lying_height(self, block: _Block) -> float:
+        """What a bar below the picture takes, with its ticks and its unit."""
+        lies = self.lying and self._own_scale(block.panel) is not None
+        return 1.3 * self.em + 2.5 * self.small * self.px if lies else 0.0
 
     def _table_height(self) -> int:
         return round(1.45 * self.px * self.small * len(self.table) + self.gap) if self.table else 0
@@ -247,7 +268,7 @@ class _Arranger:
                 self.layout.lines.append(Line(text, text_left, y, size, strong=strong, faint=not strong))
                 y -= _LEADING * size * self.px
         step = _LEADING * self.small * self.px
-        y = top + height + 1.2 * self.small * self.px
+        y = top + height + 1.2 * self.small * self.px + self._lying_height(block)
         for text in block.caption:
             self.layout.lines.append(Line(text, text_left, y, self.small))
             y += step
@@ -257,7 +278,7 @@ class _Arranger:
                 self.layout.swatches.append(((text_left, round(y) - side, side, side), code))
             self.layout.lines.append(Line(text, text_left + 1.4 * self.small * self.px, y, self.small))
             y += step
-        if scale := self._own_scale(block.panel):
+        if not self.lying and (scale := self._own_scale(block.panel)):
             self._bar(scale, self._colour_map(block.panel), left + width, top, height)
 
     def _bar(self, scale: Scale, colour_map: str, left: int, top: int, height: int) -> None:
@@ -272,13 +293,64 @@ class _Arranger:
             y = min(max(top + (1 - position) * height + half, top + 2 * half), top + height)
             self.layout.lines.append(Line(label, x, y, self.small))
         labels = max(text_width(label, self.small, self.spec.font) for _, label in ticks) * self.px
-        unit = scale.unit + (", logarithmic" if scale.spacing == "log" else "")
-        text = wrap(unit, height / self.px, self.small, self.spec.font, 1)[0]
+        text = self._unit(scale, height / self.px)
         self.layout.lines.append(
             Line(
                 text, x + labels + 0.95 * self.em, top + height / 2, self.small, faint=True, align="center", rotation=90
             )
         )
+
+    def _bars_below(self, row: Sequence[_Block], top: int, room: int) -> None:
+        """Lay a bar below each picture, or below all neighbours whose colours mean the same."""
+        places = self.layout.places[-len(row) :]
+        known = [(self._own_scale(block.panel), self._colour_map(block.panel)) for block in row]
+        start = 0
+        for end in range(1, len(row) + 1):
+            if end < len(row) and known[end] == known[start]:
+                continue
+            scale, colour_map = known[start]
+            if scale is not None:
+                left = places[start].image[0]
+                self._lying_bar(scale, colour_map, left, top, places[end - 1].image, room)
+            start = end
+
+    def _lying_bar(self, scale: Scale, colour_map: str, left: int, top: int, last: Area, room: int) -> None:
+        size, px, font = self.small, self.px, self.spec.font
+        width = max(last[0] + last[2] - left, 1)
+        top += round(0.5 * self.em)
+        height = max(1, round(0.8 * self.em))
+        ticks = self._ticks_apart(scale, width)
+        self.layout.bars.append(Bar(scale, colour_map, (left, top, width, height), tuple(ticks), lying=True))
+        y = top + height + 1.2 * size * px
+        for position, label in ticks:
+            wide = text_width(label, size, font) * px
+            x = min(max(left + position * width - wide / 2, left), left + width - wide)
+            self.layout.lines.append(Line(label, x, y, size))
+        unit = self._unit(scale, max(width, room) / px)
+        middle = left + width / 2
+        self.layout.lines.append(Line(unit, middle, y + _LEADING * size * px, size, faint=True, align="center"))
+
+    def _unit(self, scale: Scale, points: float) -> str:
+        """The unit's words, in full where there is room."""
+        kinds = (", logarithmic", ", log") if scale.spacing == "log" else ("",)
+        known = [unit + kind for unit in (scale.unit, brief_unit(scale.unit)) for kind in kinds]
+        words = [wrap(text, points, self.small, self.spec.font, 1)[0] for text in known]
+        return next((text for text in words if not text.endswith("…")), words[0])
+
+    def _ticks_apart(self, scale: Scale, width: int) -> list[tuple[float, str]]:
+        """As many ticks as have room for their labels beside each other; the ends come first."""
+        ticks = scale.ticks(5)
+        if len(ticks) < 3:
+            return ticks
+        wide = [text_width(label, self.small, self.spec.font) * self.px for _, label in ticks]
+        gap, first, last = 0.7 * self.em, ticks[0], ticks[-1]
+        kept, right = [first], wide[0]
+        for (position, label), across in zip(ticks[1:-1], wide[1:-1], strict=True):
+            left = position * width - across / 2
+            if left > right + gap and left + across + gap < width - wide[-1]:
+                kept.append((position, label))
+                right = left + across
+        return [*kept, last]
 
     def _draw_table(self, top: int) -> int:
         if not self.table:

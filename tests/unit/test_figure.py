@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -20,12 +21,15 @@ from synthetic import calm_explanation, cam_explanation
 from calm_gui.core.geometry import Box
 from calm_gui.errors import ExportError
 from calm_gui.render import lettering
+from calm_gui.render.colormap import colour_table
 from calm_gui.render.drawing import drawing
 from calm_gui.render.figure import map_figure
 from calm_gui.render.figure_file import save_figure
 from calm_gui.render.figure_spec import PRESETS, FigureSpec
-from calm_gui.render.layout import arrange
+from calm_gui.render.layout import Panel, arrange
+from calm_gui.render.lettering import text_width
 from calm_gui.render.map_scale import scales_of
+from calm_gui.render.naming import map_title
 from calm_gui.render.overlay import overlay_picture
 from calm_gui.render.panel import compose, save_overlay
 from calm_gui.render.sheet import SheetItem, contact_sheet, save_sheet
@@ -415,3 +419,74 @@ def test_the_presenter_loads_what_draws_only_when_it_draws():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def four_panes(explanation, spec):
+    """Panels as a figure of four panes has them; the first two share a scale."""
+    maps = [
+        explanation.attribution("dog"),
+        explanation.attribution("tabby"),
+        explanation.counterfactual("dog", "tabby"),
+        explanation.conditional("dog"),
+    ]
+    scales = scales_of(maps, spec.scale, spec.spacing, spec.relative)
+    panels = [
+        Panel(shown, scale, explanation.geometry.picture, map_title(shown))
+        for shown, scale in zip(maps, scales, strict=True)
+    ]
+    return panels, arrange(panels, spec)
+
+
+def span(line, spec):
+    """From where to where a level line of text goes, in pixels."""
+    wide = text_width(line.text, line.size, spec.font, line.strong) * spec.dpi / 72
+    left = {"left": line.x, "center": line.x - wide / 2, "right": line.x - wide}[line.align]
+    return left, left + wide
+
+
+@pytest.mark.parametrize("options", [{}, {"spacing": "log"}, {"scale": "fit"}, {"relative": True}])
+def test_a_single_column_holds_four_readable_panes(explanation, options) -> None:
+    spec = replace(PRESETS["column"], **options)
+    panels, layout = four_panes(explanation, spec)
+    millimetre = spec.dpi / 25.4
+    assert all(place.image[2] >= 36 * millimetre for place in layout.places)
+    assert all(line.size >= 6 for line in layout.lines)
+    assert all(bar.lying for bar in layout.bars)
+    shared = panels[0].scale == panels[1].scale
+    assert len(layout.bars) == (3 if shared else 4)
+    first, second = (place.image for place in layout.places[:2])
+    if shared:  # one bar from the left end of the one to the right end of the other
+        left, top, width, _ = layout.bars[0].area
+        assert (left, left + width) == (first[0], second[0] + second[2]) and top > first[1] + first[3]
+    assert not any("…" in line.text for line in layout.lines)
+    assert sum(panel.scale.unit in line.text for panel in panels for line in layout.lines) >= len(layout.bars)
+    for one in layout.lines:
+        for other in layout.lines:
+            if one is not other and one.y == other.y:
+                assert span(one, spec)[1] <= span(other, spec)[0] or span(other, spec)[1] <= span(one, spec)[0]
+    assert all(span(line, spec)[0] >= 0 and span(line, spec)[1] <= layout.width for line in layout.lines)
+
+
+def test_a_lying_bar_has_its_first_colour_at_the_left(explanation, tmp_path) -> None:
+    spec = PRESETS["column"]
+    panels, layout = four_panes(explanation, spec)
+    path = tmp_path / "column.png"
+    save_figure(map_figure(explanation, [panel.shown for panel in panels], spec), path)
+    pixels = rendered(path, spec.dpi)
+    for bar in layout.bars:
+        left, top, width, height = bar.area
+        row = pixels[top + height // 2, left : left + width].astype(int)
+        table = colour_table(bar.colour_map).astype(int)
+        expected = table[np.round((np.arange(width) + 0.5) / width * 255).astype(int)]
+        assert np.abs(row - expected).max() <= 6
+
+
+def test_a_unit_that_has_no_room_is_told_in_few_words(explanation) -> None:
+    _, layout = four_panes(explanation, PRESETS["slide"])
+    units = [line.text for line in layout.lines if line.faint and line.rotation]
+    assert len(units) == 4 and not any("…" in unit for unit in units) and "p of A at the cell" in units
+
+
+def test_wide_figures_have_their_bars_beside_the_pictures(explanation) -> None:
+    _, layout = four_panes(explanation, PRESETS["two columns"])
+    assert len(layout.bars) == 4 and not any(bar.lying for bar in layout.bars)

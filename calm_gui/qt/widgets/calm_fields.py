@@ -70,7 +70,7 @@ class CalmDoubleSpinBox(QDoubleSpinBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        state, text, position = super().validate(_pointed(text), position)  # type: ignore[misc]
+        state, text, position = super().validate(_pointed(text), position)
         return state, text.replace("-", MINUS), position
 
     def valueFromText(self, text: str) -> float:
