@@ -13,12 +13,12 @@ __all__ = ["Notation"]
 _DIGITS = 3
 """At the upper limit."""
 _MOST = 6
-"""Decimals: those of three digits at the lower end of a logarithmic scale."""
+"""Decimals: of a logarithmic scale whose lower end was dragged far down."""
 
 
 @dataclass(frozen=True)
 class Notation:
-    """A power of 1000 that all numbers of a scale share, and their decimals.
+    """A power of ten that all numbers of a scale share, and their decimals.
 
     Attributes
     ----------
@@ -40,14 +40,15 @@ class Notation:
     def of(cls, scale: Scale) -> Notation:
         """The notation of a scale: three digits at its larger end.
 
-        Values from 0.1 up to 1000 are written without a factor.
+        Values from 0.1 up to 1000 are written without a factor. On a logarithmic scale the upper end is in the
+        hundreds, so that the lower one, four decades below, has few zeros.
         """
         log = scale.spacing == "log"
         largest = max(abs(scale.low), abs(scale.high)) * scale.factor
         if not largest or not math.isfinite(largest):
             return cls(scale.factor, 0, 1)
         place = math.floor(math.log10(largest) + 1e-9)
-        power = 0 if -1 <= place < _DIGITS else 3 * (place // 3)
+        power = place - _DIGITS + 1 if log else 0 if -1 <= place < _DIGITS else 3 * (place // 3)
         return cls(scale.factor / 10.0**power, power, max(0, min(_DIGITS, _DIGITS - 1 - (place - power))), log)
 
     @property

@@ -71,7 +71,11 @@ def test_scales_tables_and_remarks_write_values_alike() -> None:
 
 def test_a_logarithmic_scale_writes_its_lower_end_out() -> None:
     notation = Notation.of(Scale(1.58e-6, 1.58e-2, "log"))
-    assert [notation.text(v) for v in (1.58e-2, 1e-3, 1e-5, 1.58e-6)] == ["15.8", "1", "0.01", "0.00158"]
+    assert notation.factor == "×10⁻⁴"
+    assert [notation.text(v) for v in (1.58e-2, 1e-3, 1e-5, 1.58e-6)] == ["158", "10", "0.1", "0.0158"]
+    for high in (1.0, 0.942, 9.99e-7, 3.2e5):
+        ends = Notation.of(Scale(high / 1e4, high, "log"))
+        assert max(len(ends.text(high)), len(ends.text(high / 1e4))) <= 6  # as many as the field holds
     for value in (1.58e-2, 1.58e-6):
         assert notation.value(notation.text(value)) == pytest.approx(value)
 
