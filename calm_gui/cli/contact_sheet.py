@@ -11,7 +11,7 @@ from calm_gui.core.classes import ClassTable
 from calm_gui.errors import DataError, why_unexpected
 from calm_gui.render.manifest import check_suffix, describe_pictures
 from calm_gui.render.naming import value_text
-from calm_gui.session.output_names import free_name
+from calm_gui.session.output_names import free_name, names_of_inputs
 from calm_gui.session.pane import CLASSIFIER_MAP
 from calm_gui.session.request import parse_set
 from calm_gui.session.summary_columns import COLUMNS
@@ -48,6 +48,7 @@ def write_sheet(
     rows: Sequence[Row],
     matches: Sequence[Row] | None,
     truth_of: Callable[[ClassTable], GroundTruth | None],
+    inputs: Sequence[str | Path] = (),
 ) -> str:
     """Write the sheet; returns its path.
 
@@ -62,6 +63,8 @@ def write_sheet(
         Those that meet the condition, if there is one: then they are shown.
     truth_of : callable
         Ground truth for a checkpoint's classes.
+    inputs : sequence of str or Path
+        Files that are never replaced.
     """
     from calm_gui.render.sheet import contact_sheet, save_sheet
 
@@ -75,7 +78,8 @@ def write_sheet(
     shown = [(title, [items[id(row)] for row in chosen if id(row) in items]) for title, chosen in sections]
     figure = contact_sheet([(title, chosen) for title, chosen in shown if chosen])
     path = Path(options.contact_sheet)
-    path = path.with_name(free_name(path.name, path.parent, options.overwrite or options.resume))
+    taken = names_of_inputs(inputs, path.parent)
+    path = path.with_name(free_name(path.name, path.parent, options.overwrite or options.resume, taken))
     listed = {"column": column, "question": options.where, "lowest": lowest, "highest": highest}
     save_sheet(figure, path, describe_pictures(listed))
     return str(path)

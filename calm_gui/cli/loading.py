@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm_gui.api import resolve_checkpoint
@@ -12,7 +14,7 @@ from calm_gui.torchrun import rank_number
 if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
 
-__all__ = ["labels_of", "load"]
+__all__ = ["labels_of", "load", "marks_of"]
 
 
 def load(name: str, options: argparse.Namespace) -> "LoadedModel":
@@ -37,6 +39,21 @@ def _device(options: argparse.Namespace) -> str:
         own = f"cuda:{rank}"
         return own if own in available_devices() else "auto"
     return device
+
+
+def marks_of(labels: Iterable[str]) -> dict[str, str]:
+    """What tells each checkpoint's files from those of the others: its label without slashes, with a number if needed.
+
+    ``run-a/best`` and ``run/a-best`` are two checkpoints.
+    """
+    marks: dict[str, str] = {}
+    for label in labels:
+        plain, number = Path(label).with_suffix("").as_posix().replace("/", "-"), 2
+        mark = plain
+        while mark.casefold() in {other.casefold() for other in marks.values()}:
+            mark, number = f"{plain}-{number}", number + 1
+        marks[label] = mark
+    return marks
 
 
 def labels_of(checkpoints: list[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from calm_gui.api import resolve_checkpoint
 from calm_gui.cli.contact_sheet import check_sheet, write_sheet
 from calm_gui.cli.folders import made_folder
-from calm_gui.cli.loading import labels_of, load
+from calm_gui.cli.loading import labels_of, load, marks_of
 from calm_gui.cli.printing import print_results
 from calm_gui.core.classes import ClassTable
 from calm_gui.core.readings import CAM
@@ -23,7 +23,7 @@ from calm_gui.render.figure_spec import FigureSpec
 from calm_gui.session.batch import BatchPlan, run_batch, shard_of
 from calm_gui.session.batch_summary import write_summary
 from calm_gui.session.condition import matching, parse_condition, what_is_empty
-from calm_gui.session.output_names import free_name, output_names
+from calm_gui.session.output_names import free_name, names_of_inputs, output_names
 from calm_gui.session.pane import CLASSIFIER_MAP, shows_text
 from calm_gui.session.picture_files import pictures_in
 from calm_gui.session.picture_result import PictureResult
@@ -76,7 +76,10 @@ class Run:
         self.results: list[tuple[str, PictureResult]] = []
         self.failures: list[str] = []
         self.labels = labels_of(list(dict.fromkeys(options.checkpoint or ["demo"])))
-        self.taken: set[str] = set()
+        self.marks = marks_of(self.labels.values())
+        made_from = (options.truth, options.hierarchy, options.classes, *map(resolve_checkpoint, self.labels))
+        self.inputs = [*paths, *(each for each in made_from if each)]
+        self.taken = names_of_inputs(self.inputs, self.out)
 
     def run(self) -> int:
         """Explain everything, write and print what was found; returns the exit status."""
@@ -88,7 +91,7 @@ class Run:
         written = self._write_summary()
         matches = self._matches()
         if self.options.contact_sheet:
-            written.append(write_sheet(self.options, self.labels, self._rows, matches, self._truth))
+            written.append(write_sheet(self.options, self.labels, self._rows, matches, self._truth, self.inputs))
         print_results(self.options, self.results, written, matches, several=self.several)
         for result in failed:
             print(f"calm-explain: {result.error}", file=sys.stderr)
@@ -140,7 +143,7 @@ class Run:
         if truth and not truth.covers_each(self.paths):
             print(f"calm-explain: {truth.coverage(self.paths)}", file=sys.stderr)
         label, journal = self.labels[checkpoint], None
-        own = f".{Path(label).with_suffix('').as_posix().replace('/', '-')}" if len(self.labels) > 1 else ""
+        own = f".{self.marks[label]}" if len(self.labels) > 1 else ""
         if options.out and self.several:
             name = f"batch{own}{self._part}.jsonl"
             journal = self.out / free_name(name, self.out, options.resume or options.overwrite)
@@ -185,7 +188,7 @@ class Run:
         if not self.options.out or not (self.several or self.options.truth):
             return []
         replaced = self.options.resume or self.options.overwrite
-        name = free_name(f"summary{self._part}.csv", self.out, replaced)
+        name = free_name(f"summary{self._part}.csv", self.out, replaced, names_of_inputs(self.inputs, self.out))
         return [str(path) for path in write_summary(self._rows, self.out / name, overwrite=replaced)]
 
     def _matches(self) -> list[dict[str, Any]] | None:

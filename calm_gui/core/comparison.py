@@ -6,6 +6,7 @@ are there, a run's settings and those of its resumption), the question goes here
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +26,12 @@ __all__ = [
     "class_there",
     "compare_lists",
     "compare_values",
+    "contradiction",
     "distinct_ends",
     "normal_path",
     "path_names",
     "same_classes",
+    "same_shape",
     "say_changes",
     "several_named",
 ]
@@ -147,6 +150,30 @@ def class_named(text: str, classes: ClassTable) -> ClassInfo | None:
     return None
 
 
+def contradiction(said: ClassInfo, own: ClassInfo, classes: ClassTable) -> tuple[str, str] | None:
+    """What a table calls a class and what the class of its number is called, if these are two classes.
+
+    They are if their wnids differ, or if the name that is said is that of another class. A name that no class has may
+    be another word for the same.
+
+    Parameters
+    ----------
+    said : ClassInfo
+        What stands beside a number; either of name and wnid may be empty.
+    own : ClassInfo
+        The class of that number.
+    classes : ClassTable
+        That it is one of.
+    """
+    if said.wnid and own.wnid:
+        return (said.wnid, own.wnid) if said.wnid != own.wnid else None
+    for text in (said.wnid, said.name):
+        meant = class_named(text, classes) if text else None
+        if meant is not None and meant is not own:
+            return str(text), own.name
+    return None
+
+
 def normal_path(text: str) -> str:
     """A path as it is compared: forward slashes, composed letters, no ``./``."""
     parts = [part for part in unicodedata.normalize("NFC", text).replace("\\", "/").split("/") if part != "."]
@@ -168,6 +195,16 @@ def several_named(names: Iterable[str], pictures: Sequence[str]) -> dict[str, li
         if name := next((name for name in path_names(picture) if name in wanted), None):
             found.setdefault(name, []).append(picture)
     return {name: same for name, same in found.items() if len(same) > 1}
+
+
+def same_shape(stated: tuple[int, int], real: tuple[int, int]) -> bool:
+    """Whether a size (w,h) that is stated may be that of a picture, as it is or enlarged or reduced.
+
+    The sides have the same ratio, within a pixel and a half of the shortest. A square fits every picture: it is what
+    one was squashed to.
+    """
+    (w0, h0), (w1, h1) = stated, real
+    return w0 == h0 or abs(math.log(w0 * h1 / (h0 * w1))) <= 1.5 / min(*stated, *real)
 
 
 def distinct_ends(paths: Sequence[str | Path], least: int = 1) -> tuple[str, ...]:

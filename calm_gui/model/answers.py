@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.choices import Activation, AnsweredMethod, Outputs
 from calm_gui.model.files import put_aside, read_bounded, write_text
 
-__all__ = ["Answers", "AnswersNeeded", "answers_path", "recall_answers", "remember_answers"]
+__all__ = ["Answers", "AnswersNeeded", "answers_path", "identity", "recall_answers", "remember_answers"]
 
 _MAX_BYTES = 50_000_000
 _log = logging.getLogger(__name__)
@@ -166,3 +167,10 @@ def _keep_damaged() -> None:
         _log.warning("damaged answers (%s) are kept as %s", error, aside)
         if aside is None:
             raise CheckpointError(f"{answers_path()} is damaged and can't be put aside") from error
+
+
+def identity(sha256: str, answers: Mapping[str, Any]) -> str:
+    """What results of a checkpoint are kept by: its file's hash, and that of what was answered about it."""
+    if not answers:
+        return sha256
+    return f"{sha256}+{hashlib.sha256(json.dumps(answers, sort_keys=True).encode()).hexdigest()[:16]}"

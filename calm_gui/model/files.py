@@ -6,11 +6,21 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from calm_gui.errors import CalmError, ExportError
 
-__all__ = ["atomic_path", "check_free", "put_aside", "read_bounded", "sha256_of", "write_bytes", "write_text"]
+__all__ = [
+    "atomic_path",
+    "check_free",
+    "content_hash",
+    "put_aside",
+    "read_bounded",
+    "sha256_of",
+    "write_bytes",
+    "write_text",
+]
 
 
 def _umask_mode() -> int:
@@ -63,8 +73,8 @@ def check_free(path: str | Path, *, overwrite: bool = False, inputs: Iterable[st
     try:
         if path.is_dir():
             raise ExportError(f"{path} is a folder; choose a file name")
-        for source in inputs:
-            if path.exists() and Path(source).exists() and path.samefile(source):
+        for source in inputs if path.exists() else ():
+            if Path(source).exists() and path.samefile(source):
                 raise ExportError(f"{path} is what this is made from, so it isn't replaced; choose another name")
         if not overwrite and os.path.lexists(path):
             raise _taken(path)
@@ -203,3 +213,17 @@ def sha256_of(path: str | Path) -> str:
 
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_hash(path: str | Path) -> str:
+    """`sha256_of` a file, "unreadable" where it can't be read; a file that hasn't changed is hashed once."""
+    try:
+        found = Path(path).stat()
+        return _content_hash(os.fspath(path), found.st_size, found.st_mtime_ns)
+    except (OSError, ValueError):
+        return "unreadable"
+
+
+@lru_cache(maxsize=200_000)
+def _content_hash(path: str, size: int, changed: int) -> str:
+    return sha256_of(path)

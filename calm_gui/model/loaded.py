@@ -1,7 +1,5 @@
 """A checkpoint in memory, ready to explain pictures."""
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,7 @@ from calm_gui.core.geometry import Geometry
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.core.presenter import Presenter
 from calm_gui.errors import CheckpointError, DeviceMemoryError, HierarchyError
-from calm_gui.model.answers import Answers, recall_answers, remember_answers
+from calm_gui.model.answers import Answers, identity, recall_answers, remember_answers
 from calm_gui.model.backbones import family_of
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import CheckpointInfo, fitted_network, read_checkpoint
@@ -102,10 +100,7 @@ class LoadedModel:
     @property
     def identity(self) -> str:
         """What results are kept by: the file's hash, and that of what was answered where the file doesn't say."""
-        if not self.answers:
-            return self.sha256
-        answers = hashlib.sha256(json.dumps(self.answers, sort_keys=True).encode()).hexdigest()
-        return f"{self.sha256}+{answers[:16]}"
+        return identity(self.sha256, self.answers)
 
     @property
     def weight_bytes(self) -> int:

@@ -26,7 +26,7 @@ from calm_gui.errors import PictureError
 from calm_gui.model.files import read_bounded
 from calm_gui.model.pixels import is_tensor, rgb_pixels
 from calm_gui.model.png import PNG_SIGNATURE, without_long_chunks
-from calm_gui.model.tiff import TIFF_SIGNATURES, TiffContent, tiff_content
+from calm_gui.model.tiff import TIFF_SIGNATURES, TiffContent, tiff_content, which_page
 
 __all__ = ["MAX_PIXELS", "REDUCED_SIDE", "Picture", "as_picture", "load_picture", "picture_from_array"]
 
@@ -204,12 +204,13 @@ def _decode(data: bytes, name: str, notes: list[str]) -> NDArray[np.uint8]:
 
 
 def _from_file(data: bytes, name: str, notes: list[str], content: TiffContent) -> NDArray[np.uint8]:
-    with content.image or Image.open(io.BytesIO(data)) as image:
+    with content.image or _opened(data, name, content) as image:
         width, height = image.size
         if width * height > MAX_PIXELS:
             raise PictureError(_too_large(name, width * height))
         if (frames := getattr(image, "n_frames", 1)) > 1:
-            notes.append(f"first of {frames} frames")
+            notes.append(which_page(content.page, frames))
+        turned_by_pillow = image.format == "TIFF" and image.getexif().get(0x0112, 1) in range(2, 9)
         if image.format == "TIFF":
             _hush_libtiff()
         icc = image.info.get("icc_profile")
@@ -220,6 +221,8 @@ def _from_file(data: bytes, name: str, notes: list[str], content: TiffContent) -
         if image.mode in ("RGB", "RGBA", "LA") and any("16" in _raw_mode(tile[-1]) for tile in tiles):
             notes.append("16-bit colour read at 8 bits")
         image.load()
+        if turned_by_pillow:
+            notes.append("turned upright by EXIF")
         whole = _turn_upright(_inverted(image) if content.white_is_zero else image, notes)
         upright = _reduced(whole)
         if upright.size != whole.size:
@@ -229,6 +232,20 @@ def _from_file(data: bytes, name: str, notes: list[str], content: TiffContent) -
             upright = ImageChops.invert(upright)
             notes.append("CMYK without Adobe marker, taken as not inverted")
         return _from_profile(upright, icc, notes)
+
+
+def _opened(data: bytes, name: str, content: TiffContent) -> Image.Image:
+    try:
+        image = Image.open(io.BytesIO(data))
+    except UnidentifiedImageError:
+        if not content.kind:
+            raise
+        raise PictureError(
+            f"{name} holds {content.kind}, which isn't read; save it as 8- or 16-bit RGB or gray"
+        ) from None
+    if content.page:
+        image.seek(content.page)
+    return image
 
 
 def _inverted(image: Image.Image) -> Image.Image:

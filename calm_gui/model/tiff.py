@@ -5,6 +5,7 @@ import logging
 import math
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image
 
 from calm_gui.errors import PictureError
 
-__all__ = ["TIFF_SIGNATURES", "TiffContent", "tiff_content"]
+__all__ = ["TIFF_SIGNATURES", "TiffContent", "tiff_content", "which_page"]
 
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 """Of TIFF and BigTIFF."""
@@ -23,9 +24,12 @@ _RAW = (32803, 34892)
 """Photometric interpretations of camera raw: a colour filter array, and linear raw."""
 
 _DNG_VERSION, _ORIENTATION, _PROFILE = 50706, 274, 34675
-_ALPHA = (1, 2)
+_REDUCED, _MASK = 1, 4
+_PREMULTIPLIED = 1
+_ALPHA = (_PREMULTIPLIED, 2)
+_MODES = ("RGB", "RGBA", "RGBa", "CMYK")
 _MOST_LOOKED_AT = 16
-"""Directories in which a raw picture is looked for."""
+"""Directories in which a raw picture, or the one that isn't a copy, is looked for."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,17 @@ class TiffContent:
         Whether deep values are to be inverted after Pillow has read them.
     notes : tuple of str
         What was done, a phrase each.
+    page : int
+        Number of the directory that holds the picture, from 0.
+    kind : str
+        What whole values of a kind that isn't decoded here are, for Pillow may not know them either.
     """
 
     image: Image.Image | None = None
     white_is_zero: bool = False
     notes: tuple[str, ...] = ()
+    page: int = 0
+    kind: str = ""
 
 
 def tiff_content(data: bytes, name: str, most_pixels: int) -> TiffContent:
@@ -71,27 +81,41 @@ def tiff_content(data: bytes, name: str, most_pixels: int) -> TiffContent:
     _hush()
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
-            page = file.pages.first
-            if _DNG_VERSION in page.tags or _holds_raw(file):
+            if _DNG_VERSION in file.pages.first.tags or _holds_raw(file):
                 raise PictureError(f"{name} is camera raw, of which only a preview could be shown; develop it first")
+            number, page = _picture_in(file)
             _refuse_channels(page, name)
-            deep = max(_bits(page)) > 8 or int(page.sampleformat or 1) != 1
+            deep = max(_bits(page)) > 8 or int(page.sampleformat or 1) != 1 or int(page.samplesperpixel) == 2
             if not deep or page.imagewidth * page.imagelength > most_pixels:
-                return TiffContent()
+                return TiffContent(page=number, kind="a mask before its picture" if number else "")
             if not _is_whole(page):
                 raise PictureError(f"{name} lacks some of its strips or tiles; it is a TIFF that is cut off or damaged")
             try:
                 values = page.asarray()
             except Exception:  # a compression that tifffile has no codec for, or a damaged strip: Pillow's turn
-                return TiffContent(white_is_zero=page.photometric == _WHITE_IS_ZERO)
-            content = _decoded(page, values, name)
+                return TiffContent(white_is_zero=page.photometric == _WHITE_IS_ZERO, page=number)
+            content = replace(_decoded(page, values, name), page=number)
             if content.image and (frames := len(file.pages)) > 1:
-                return replace(content, notes=(f"first of {frames} frames", *content.notes))
+                return replace(content, notes=(which_page(number, frames), *content.notes))
             return content
     except PictureError:
         raise
     except Exception:  # damaged tags raise anything; Pillow says what is wrong
         return TiffContent()
+
+
+def which_page(number: int, count: int) -> str:
+    """A phrase that says which of several pictures in a file is shown."""
+    before = ", after a reduced copy or a mask" if number else ""
+    return f"page {number + 1} of {count}{before}" if number else f"first of {count} frames"
+
+
+def _picture_in(file: Any) -> tuple[int, Any]:
+    """The first directory that is neither a reduced copy nor a mask of another; the first where all are."""
+    for number, page in enumerate(islice(file.pages, _MOST_LOOKED_AT)):
+        if not int(getattr(page, "subfiletype", 0)) & (_REDUCED | _MASK):
+            return number, page
+    return 0, file.pages.first
 
 
 @cache
@@ -145,22 +169,28 @@ def _decoded(page: Any, values: NDArray[Any], name: str) -> TiffContent:
     planar = values.ndim == 3 and int(page.planarconfig) == 2
     if planar:
         values = np.moveaxis(values, 0, -1)
-    if page.photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO) and values.ndim == 2:
+    what, channels = "colour", values.shape[2] if values.ndim == 3 else 1
+    if page.photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO) and channels == 2:
+        what, (grey, alpha) = "grey", np.moveaxis(values, -1, 0)
+        grey = np.iinfo(values.dtype).max - grey if page.photometric == _WHITE_IS_ZERO else grey
+        values = np.dstack([grey, grey, grey, alpha])
+    if values.ndim == 2 and page.photometric in (_WHITE_IS_ZERO, _BLACK_IS_ZERO):
         image = _grey(values, page.photometric == _WHITE_IS_ZERO)
-    elif values.ndim == 3 and values.dtype == np.uint16 and page.photometric in (_RGB, _SEPARATED):
-        eight = np.ascontiguousarray((values >> 8).astype(np.uint8))
-        modes = {(_RGB, 3): "RGB", (_RGB, 4): "RGBA", (_SEPARATED, 4): "CMYK"}
-        mode = modes.get((int(page.photometric), values.shape[2]))
+    elif values.dtype in (np.uint8, np.uint16) and (page.photometric in (_RGB, _SEPARATED) or what == "grey"):
+        eight = np.ascontiguousarray((values >> 8 if values.itemsize == 2 else values).astype(np.uint8))
+        with_alpha = "RGBa" if _PREMULTIPLIED in page.extrasamples else "RGBA"
+        modes = {(False, 3): "RGB", (False, 4): with_alpha, (True, 4): "CMYK"}
+        mode = modes.get((page.photometric == _SEPARATED, values.shape[2]))
         if mode is None:
             raise PictureError(f"{name} holds {values.shape[2]} channels; save it as 8- or 16-bit RGB or grey")
         image = Image.frombytes(mode, (values.shape[1], values.shape[0]), eight.tobytes())
-    else:
-        return TiffContent()  # grey with alpha, palettes, Lab: Pillow reads them or says that it can't
+    else:  # palettes, Lab, signed colour: Pillow reads them or doesn't know them
+        return TiffContent(kind=f"{channels} {'channel' if channels == 1 else 'channels'} of type {values.dtype}")
     if orientation := page.tags.get(_ORIENTATION):
         image.getexif()[_ORIENTATION] = int(orientation.value)
     if profile := page.tags.get(_PROFILE):
         image.info["icc_profile"] = bytes(profile.value)
-    notes = ("16-bit colour read at 8 bits",) if image.mode in ("RGB", "RGBA", "CMYK") else ()
+    notes = (f"16-bit {what} read at 8 bits",) if image.mode in _MODES and values.itemsize == 2 else ()
     return TiffContent(image, notes=notes)
 
 

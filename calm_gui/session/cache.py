@@ -71,6 +71,11 @@ class ExplanationCache:
         self._entries.move_to_end(pair)
 
     @property
+    def explanations(self) -> list[AnyExplanation]:
+        """All that are kept."""
+        return [entry.explanation for entry in self._entries.values()]
+
+    @property
     def pictures(self) -> set[str]:
         """Keys of the pictures that have an explanation."""
         return {picture for picture, _ in self._entries}

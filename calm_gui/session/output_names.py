@@ -1,10 +1,10 @@
 """Names of output files that never collide."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["free_name", "output_names"]
+__all__ = ["free_name", "names_of_inputs", "output_names"]
 
 
 def output_names(paths: Sequence[str]) -> dict[str, str]:
@@ -46,3 +46,22 @@ def free_name(name: str, folder: Path, overwrite: bool = False, taken: Collectio
     while candidate.casefold() in taken or (not overwrite and os.path.lexists(folder / candidate)):
         candidate, number = f"{stem}-{number}{dot}{suffix}", number + 1
     return candidate
+
+
+def names_of_inputs(inputs: Iterable[str | Path], folder: Path) -> set[str]:
+    """Case-folded names of those inputs that lie in a folder, which are never free there (`free_name`).
+
+    Parameters
+    ----------
+    inputs : iterable of str or Path
+        Files that results are made from, by any spelling of their paths.
+    folder : Path
+    """
+    there, parents, names = os.path.realpath(folder), dict[Path, str](), set[str]()
+    for each in map(Path, inputs):
+        for path in (each, Path(os.path.realpath(each))) if each.is_symlink() else (each,):
+            if path.parent not in parents:
+                parents[path.parent] = os.path.realpath(path.parent)
+            if parents[path.parent] == there:
+                names.add(path.name.casefold())
+    return names

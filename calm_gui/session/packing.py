@@ -7,6 +7,7 @@ from typing import Any
 
 from calm_gui.errors import ExportError
 from calm_gui.model.files import atomic_path
+from calm_gui.session.as_saved import hashes_of
 from calm_gui.session.ledger import sentence
 from calm_gui.session.output_names import output_names
 from calm_gui.session.persistence import session_to_json
@@ -40,11 +41,18 @@ def pack_session(path: str | Path, workspace: Workspace) -> str:
         inside[state.truth_table] = Path(state.truth_table).name
     shown = tuple(content.heading for content in workspace.scene.panes)
     data = _renamed(
-        session_to_json(state, path.absolute().parent / "nowhere", shown, sentence(workspace.scene)), inside
+        session_to_json(
+            state,
+            path.absolute().parent / "nowhere",
+            shown,
+            sentence(workspace.scene),
+            hashes_of(workspace.cache.explanations),
+        ),
+        inside,
     )
     try:
         with (
-            atomic_path(path, overwrite=True, inputs=inside) as temporary,
+            atomic_path(path, overwrite=True, inputs=state.files) as temporary,
             zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed,
         ):
             packed.writestr("session.calm.json", json.dumps(data, ensure_ascii=False, indent=1))

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -43,6 +43,9 @@ _DEMO = f"{_BUNDLED}demo"
 T = TypeVar("T")
 
 
+_NONE: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True)
 class SavedSession:
     """A session that was read.
@@ -59,6 +62,8 @@ class SavedSession:
         What the ledger said.
     note : str
         What else its user must know, in one sentence; empty if nothing.
+    hashes : mapping of str to str
+        What pictures and checkpoints were, by path, as `calm_gui.session.as_saved.hashes_of` gives it.
     """
 
     state: State
@@ -66,17 +71,23 @@ class SavedSession:
     shown: tuple[str, ...] = ()
     sentence: str = ""
     note: str = ""
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
-def save_session(path: str | Path, state: State, shown: tuple[str, ...] = (), sentence: str = "") -> None:
+def save_session(
+    path: str | Path, state: State, shown: tuple[str, ...] = (), sentence: str = "", hashes: Mapping[str, str] = _NONE
+) -> None:
     """Write a session; errors as for `calm_gui.model.files.atomic_path`."""
     path = Path(path)
-    data = session_to_json(state, path.absolute().parent, shown, sentence)
-    write_text(path, json.dumps(data, ensure_ascii=False, indent=1), overwrite=True, inputs=state.pictures)
+    data = session_to_json(state, path.absolute().parent, shown, sentence, hashes)
+    write_text(path, json.dumps(data, ensure_ascii=False, indent=1), overwrite=True, inputs=state.files)
 
 
-def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: str) -> dict[str, Any]:
-    """The JSON of a session that lies in a folder."""
+def session_to_json(
+    state: State, base: Path, shown: tuple[str, ...], sentence: str, hashes: Mapping[str, str] = _NONE
+) -> dict[str, Any]:
+    """The JSON of a session that lies in a folder; of the hashes those of its own files."""
+    known = [(path, hashes[path]) for path in state.files if path in hashes]
     return {
         "calm_session": FORMAT,
         "checkpoint": _checkpoint_name(state.selection.checkpoint, base),
@@ -105,6 +116,7 @@ def session_to_json(state: State, base: Path, shown: tuple[str, ...], sentence: 
         },
         "regions": [{**region._asdict(), "picture": _relative(region.picture, base)} for region in state.regions],
         "named_sets": [expression_to_json(e) for e in state.named_sets],
+        "hashes": [[_checkpoint_name(path, base), sha256] for path, sha256 in known],
         "shown": list(shown),
         "sentence": sentence,
     }
@@ -166,7 +178,10 @@ def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
     used = {str(data["checkpoint"]), *(str(pane.get("checkpoint")) for pane in data["panes"])}
     replaced = data["calm_session"] == 1 and _DEMO in used and sha256_of(bundled_checkpoints()["demo"]) != FORMER_DEMO
     note = f"The session's numbers differ from then: {REPLACED}" if replaced else ""
-    return SavedSession(state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")), note)
+    hashes = {named.get(name) or _checkpoint_path(name, base): str(known) for name, known in data.get("hashes", ())}
+    return SavedSession(
+        state, missing, tuple(map(str, data.get("shown", ()))), str(data.get("sentence", "")), note, hashes
+    )
 
 
 def _relative(path: str, base: Path) -> str:

@@ -173,6 +173,12 @@ class State(NamedTuple):
         """Key of the current picture."""
         return self.pictures[self.current] if 0 <= self.current < len(self.pictures) else None
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of all that is open, each once: pictures, checkpoints, the table of ground truth."""
+        checkpoints = (self.selection.checkpoint, *(pane.checkpoint for pane in self.panes))
+        return tuple(dict.fromkeys(path for path in (*self.pictures, *checkpoints, self.truth_table) if path))
+
     def pane_keys(self, pane: Pane) -> tuple[str | None, str]:
         """Keys of the picture and the checkpoint that a pane shows."""
         return pane.picture or self.picture, pane.checkpoint or self.selection.checkpoint

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from calm_gui.core.classes import ClassTable
-from calm_gui.core.comparison import class_named, normal_path, path_names, several_named
+from calm_gui.core.classes import ClassInfo, ClassTable
+from calm_gui.core.comparison import class_named, contradiction, normal_path, path_names, several_named
 from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
 from calm_gui.model.files import read_bounded
@@ -121,8 +121,8 @@ def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
             raise DataError(f"{where}: the file is missing")
         name = normal_path(name)
         index = _class_in_row(row, classes, where)
-        if index is not None:
-            found[name] = index
+        if index is not None and found.setdefault(name, index) != index:
+            raise DataError(f"{where}: another row says that {name} is of class {found[name]}, not {index}")
         if here := _boxes_in_row(row, where):
             boxes[name] = tuple(dict.fromkeys((*boxes.get(name, ()), *here)))
     if boxes and all(max(box.x1, box.y1) <= 1 for several in boxes.values() for box in several):
@@ -131,20 +131,22 @@ def read_truth(path: str | Path, classes: ClassTable) -> GroundTruth:
 
 
 def _class_in_row(row: Mapping[str, str | None], classes: ClassTable, where: str) -> int | None:
-    wnid = (row.get("wnid") or "").strip()
-    if info := classes.by_wnid(wnid):
-        return info.index
-    if text := (row.get("class_index") or "").strip():
-        if text.isdecimal() and int(text) < len(classes):
-            return int(text)
-        raise DataError(f"{where}: there is no class {text}; the checkpoint has {len(classes)}")
-    if text := (row.get("class") or "").strip():
-        if info := class_named(text, classes):
-            return info.index
-        raise DataError(f"{where}: {text!r} names {len(classes.named(text))} classes of the checkpoint")
-    if wnid:
+    """The class that a row names by wnid, index or name; where it says several of them, they must be one class."""
+    wnid, number, name = ((row.get(column) or "").strip() for column in ("wnid", "class_index", "class"))
+    own: ClassInfo | None = None
+    if number:
+        if not number.isdecimal() or int(number) >= len(classes):
+            raise DataError(f"{where}: there is no class {number}; the checkpoint has {len(classes)}")
+        own = classes[int(number)]
+    else:
+        own = classes.by_wnid(wnid) or (class_named(name, classes) if name else None)
+    if own is None and name:
+        raise DataError(f"{where}: {name!r} names {len(classes.named(name))} classes of the checkpoint")
+    if own is None and wnid:
         raise DataError(f"{where}: the checkpoint has no class with the wnid {wnid!r}")
-    return None
+    if own is not None and (differs := contradiction(ClassInfo(own.index, name, wnid), own, classes)):
+        raise DataError(f"{where}: it says {differs[0]}, but the checkpoint's class {own.index} is {differs[1]}")
+    return own.index if own else None
 
 
 def _boxes_in_row(row: Mapping[str, str | None], where: str) -> list[Box]:

@@ -18,6 +18,7 @@ from calm_gui.session.actions.arranging import Arranging
 from calm_gui.session.actions.browsing import Browsing
 from calm_gui.session.actions.choosing import Choosing
 from calm_gui.session.actions.marking import Marking
+from calm_gui.session.as_saved import AsSaved, hashes_of
 from calm_gui.session.cache import ExplanationCache
 from calm_gui.session.carrying import carried
 from calm_gui.session.checkpoint_names import checkpoint_names
@@ -69,7 +70,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         self.compute = Compute(runner, load, device, self.cache, self)
         self.truth = GroundTruth()
         self._truth_for: tuple[str | None, ClassTable | None] = (None, None)
-        self._doing = ""
+        self._doing, self._as_saved = "", AsSaved()
         self._scene: Scene | None = None
         self._listeners: list[Callable[[], None]] = []
         self._complaints: list[Callable[[str], None]] = []
@@ -131,6 +132,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         """Show anew, since something was computed or has failed."""
         self._scene = None
         self._follow_truth()
+        self._as_saved.compare(self.cache.explanations, self.complain)
         if not self.busy:
             self._doing = ""
         for listener in self._listeners:
@@ -231,7 +233,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
         from calm_gui.session.persistence import save_session
 
         shown = tuple(content.heading for content in self.scene.panes)
-        save_session(path, self.state, shown, sentence(self.scene))
+        save_session(path, self.state, shown, sentence(self.scene), hashes_of(self.cache.explanations))
 
     def open_session(self, path: str | Path) -> "SavedSession | None":
         """Open what a session file says; what was opened.
@@ -264,8 +266,8 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
 
         def reset() -> None:
             self.compute.forget_failures()
-            named_sets = with_sets(self.state.named_sets, saved.state.named_sets)
-            self.store.reset(saved.state._replace(named_sets=named_sets))
+            self._as_saved.begin(saved.hashes)
+            self.store.reset(saved.state._replace(named_sets=with_sets(self.state.named_sets, saved.state.named_sets)))
             self.compute.run()
 
         if self.state.pictures and checkpoint not in self.compute.models:
@@ -289,8 +291,7 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
 
     def _translated(self, checkpoint: str) -> tuple[Selection, str]:
         """The selection in another checkpoint's classes; a set that it lacks falls back to the first guess, and why."""
-        there = self.compute.infos[checkpoint]
-        old = self.state.selection
+        there, old = self.compute.infos[checkpoint], self.state.selection
         here = self.compute.infos.get(old.checkpoint, there)
         lacking: list[str] = []
 
@@ -327,9 +328,8 @@ class Workspace(Browsing, Choosing, Arranging, Marking):
 
     def close(self) -> None:
         """Stop the worker."""
-        self._listeners.clear()
-        self._complaints.clear()
-        self._questions.clear()
+        for listeners in (self._listeners, self._complaints, self._questions):
+            listeners.clear()
         self.compute.runner.close()
 
     # Ground truth, hierarchy, device

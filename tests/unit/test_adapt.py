@@ -1,6 +1,7 @@
 """``calm-train adapt``: a plain classifier becomes a CALM on pictures without labels."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,24 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(tmp_path: Path, picture
     ours = calm_gui.load_checkpoint(parts, "cpu").network.state_dict()
     for key, tensor in calm_gui.load_checkpoint(whole, "cpu").network.state_dict().items():
         assert torch.allclose(tensor.float(), ours[key].float(), atol=1e-3), key
+
+
+def test_a_run_goes_on_with_the_same_pictures_and_never_over_another_checkpoint(tmp_path: Path, pictures: Path) -> None:
+    model = calm_gui.load_checkpoint(saved(tmp_path, "timm:regnety_002"), "cpu")
+    copies = tmp_path / "copies"
+    shutil.copytree(pictures, copies)
+    files = sorted(copies.iterdir())
+    few = AdaptSettings(steps=1, batch=8)
+    path, _ = adapt(model, files, tmp_path / "run", few)
+    assert adapt(model, files, tmp_path / "run", few)[0] == path
+    shutil.copy(files[1], files[0])
+    with pytest.raises(CalmError, match="other pictures"):
+        adapt(model, files, tmp_path / "run", few)
+    (tmp_path / "run" / "adapt.json").unlink()
+    before = path.read_bytes()
+    with pytest.raises(CalmError, match=r"x-calm\.safetensors is of another run"):
+        adapt(model, files, tmp_path / "run", few)
+    assert path.read_bytes() == before
 
 
 def test_the_command_tells_its_progress_in_lines_of_json(

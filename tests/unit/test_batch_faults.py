@@ -13,6 +13,7 @@ from tiny_checkpoint import write_tiny_checkpoint
 
 from calm_gui.api import load_checkpoint
 from calm_gui.cli import main
+from calm_gui.cli.loading import marks_of
 from calm_gui.core.comparison import distinct_ends
 from calm_gui.core.geometry import Box
 from calm_gui.errors import DataError
@@ -242,6 +243,13 @@ def test_files_are_told_apart_by_as_much_of_their_path_as_it_takes(paths, names)
     assert list(distinct_ends(paths)) == names
 
 
+def test_files_of_checkpoints_are_told_apart_where_their_folders_and_names_run_together():
+    labels = ["run/a-best.pth", "run-a/best.safetensors", "Run-A/Best.pth", "other"]
+    marks = marks_of(labels)
+    assert list(marks) == labels and len({mark.casefold() for mark in marks.values()}) == 4
+    assert marks["run/a-best.pth"] == "run-a-best" and marks["other"] == "other" and "/" not in "".join(marks.values())
+
+
 @pytest.mark.parametrize("more", [["--overwrite"], []])
 def test_two_checkpoints_of_one_file_name(tiny, pictures, tmp_path, capsys, more):
     runs = []
@@ -256,6 +264,7 @@ def test_two_checkpoints_of_one_file_name(tiny, pictures, tmp_path, capsys, more
     assert [r["checkpoint"] for r in results] == ["runA/best.safetensors"] * 2 + ["runB/best.safetensors"] * 2
     files = [file for result in results for file in result["files"]]
     assert len(set(files)) == 4 and all((tmp_path / "out" / file).exists() for file in files)
+    assert all(result["checkpoint"][:4] in file for result in results for file in result["files"])
     for result in results:
         with np.load(tmp_path / "out" / result["files"][0]) as stored:
             assert float(stored["values"].sum()) == pytest.approx(result["maps"][0]["sum"], rel=1e-4)
@@ -283,6 +292,26 @@ def test_every_command_of_a_batch_twice_into_one_folder_loses_nothing(tiny, pict
     arrays = {path: data for path, data in before.items() if path.suffix != ".json"}
     assert {path: path.read_bytes() for path in arrays} == arrays
     assert len(list(out.glob("*-2.*"))) >= 20
+
+
+def test_nothing_that_a_batch_is_made_from_is_replaced_even_if_asked_to(tiny, pictures, tmp_path):
+    """The table of truth, a picture under the sheet's name, and one that is called as an export of another."""
+    folder = Path(pictures[0]).parent
+    target = ["--checkpoint", str(tiny), "--target", "0", "--overwrite", "--quiet"]
+    assert main([pictures[0], *target, "--out", str(tmp_path / "out"), "--format", "overlay"]) == 0
+    (export,) = (tmp_path / "out").glob("a.*.png")
+    shutil.copy(pictures[1], folder / export.name)
+    (folder / "summary.csv").write_text("file,class_index,boxes\na.png,1,5 5 40 40\n")
+    (tmp_path / "sheet.png").symlink_to(folder / "b.png")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    command = [str(folder), *target, "--out", str(tmp_path / "x" / ".." / "pictures"), "--format", "overlay"]
+    (tmp_path / "x").mkdir()
+    command += ["--truth", str(folder / "summary.csv"), "--contact-sheet", str(folder / "c.png")]
+    for _ in range(2):
+        assert main(command) == 0
+        assert {name: (folder / name).read_bytes() for name in before} == before
+    assert (folder / "summary-2.csv").exists() and (folder / "c-2.png").exists()
+    assert (folder / f"{export.stem}-2.png").exists() and not (folder / "summary-3.csv").exists()
 
 
 # Names that aren't UTF-8, and tables that match nothing

@@ -13,10 +13,13 @@ from calm_gui.core.comparison import (
     class_positions,
     compare_lists,
     compare_values,
+    contradiction,
     path_names,
+    same_shape,
     say_changes,
     several_named,
 )
+from calm_gui.errors import DataError
 from calm_gui.session.truth import GroundTruth, class_of_folder, read_truth
 
 NAMES = st.lists(st.text("abc", min_size=1, max_size=3), unique=True, max_size=6)
@@ -122,3 +125,46 @@ def test_a_bare_name_of_two_pictures_is_told():
 def test_the_longest_name_wins():
     assert path_names("/x/b/p.png")[:3] == ("/x/b/p.png", "x/b/p.png", "b/p.png")
     assert GroundTruth({"p.png": 0, "b/p.png": 1}).class_of("/x/b/p.png") == 1
+
+
+BIRDS = ClassTable([ClassInfo(0, "crane", "n02012849"), ClassInfo(1, "tench", "n01440764"), ClassInfo(2, "own kind")])
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "expected"),
+    [
+        ("class_index,class", ["1,tench"], 1),
+        ("class_index,class", ["1,Cyprinus"], 1),  # another word, maybe
+        ("class_index,class", ["1,crane"], "says crane, but the checkpoint's class 1 is tench"),
+        ("class_index,wnid", ["1,n02012849"], "says n02012849, but the checkpoint's class 1 is n01440764"),
+        ("class_index,wnid", ["1,n99999999"], "says n99999999"),
+        ("class_index,wnid", ["2,n99999999"], 2),  # the checkpoint doesn't know that class's
+        ("class_index,wnid", ["2,n01440764"], "says n01440764, but the checkpoint's class 2 is own kind"),
+        ("wnid,class", ["n01440764,crane"], 1),  # a name is less than an id
+        ("wnid,class", ["n99999999,own kind"], 2),
+        ("wnid,class", ["n99999999,tench"], "says n99999999"),
+        ("class", ["tench", "tench"], 1),
+        ("class", ["tench", "crane"], "line 3: another row says that p.png is of class 1, not 0"),
+    ],
+)
+def test_what_a_table_says_twice_must_be_one_class(tmp_path, columns, rows, expected):
+    (tmp_path / "t.csv").write_text(f"file,{columns}\n" + "".join(f"p.png,{row}\n" for row in rows), "utf-8")
+    if isinstance(expected, int):
+        assert read_truth(tmp_path / "t.csv", BIRDS).class_of("p.png") == expected
+        return
+    with pytest.raises(DataError, match=expected):
+        read_truth(tmp_path / "t.csv", BIRDS)
+
+
+@given(st.integers(50, 4000), st.integers(50, 4000), st.floats(0.1, 1))
+def test_a_picture_and_its_smaller_copy_have_one_shape(width, height, scale):
+    copy = round(width * scale), round(height * scale)
+    assert same_shape(copy, (width, height)) and same_shape((width, height), (width, height))
+    if width > 1.5 * height:
+        assert not same_shape((height, width), (width, height))
+        assert same_shape((224, 224), (width, height))  # squashed
+
+
+def test_names_of_another_class_beside_a_number_are_a_contradiction():
+    for said, expected in (("tench", ("tench", "own kind")), ("own kind", None), ("another word", None), ("", None)):
+        assert contradiction(ClassInfo(2, said), BIRDS[2], BIRDS) == expected

@@ -134,6 +134,77 @@ def test_the_first_of_a_stack_is_told(tmp_path):
     assert "first of 2 frames" in load_picture(tmp_path / "x.tif").notes
 
 
+@pytest.mark.parametrize("deep", ["uint8", "uint16", "gray uint16"])
+@pytest.mark.parametrize("first", ["reduced", "two reduced"])
+def test_a_reduced_copy_is_never_taken_for_the_picture(tmp_path, deep, first):
+    whole = (COLOUR[..., 0] if deep.startswith("gray") else COLOUR) * (255 if deep == "uint8" else 65535)
+    whole = np.round(whole).astype(deep.split()[-1])
+    kind = "rgb" if whole.ndim == 3 else "minisblack"
+    with tifffile.TiffWriter(tmp_path / "x.tif") as file:
+        for step in (4, 2)[: 1 if first == "reduced" else 2]:
+            file.write(whole[::step, ::step], photometric=kind, subfiletype=1)
+        file.write(whole, photometric=kind)
+    picture = load_picture(tmp_path / "x.tif")
+    assert picture.size == (WIDTH, HEIGHT)
+    shown_as = whole if deep == "uint8" else whole / 257
+    expected = shown_as if whole.ndim == 3 else np.repeat(shown_as[..., None], 3, 2)
+    assert np.abs(picture.pixels - expected).max() <= 1
+    pages = 2 if first == "reduced" else 3
+    assert f"page {pages} of {pages}, after a reduced copy or a mask" in picture.notes
+    with tifffile.TiffWriter(tmp_path / "only.tif") as file:  # all are: there is no other
+        file.write(whole, photometric=kind, subfiletype=1)
+    assert load_picture(tmp_path / "only.tif").size == (WIDTH, HEIGHT)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_alpha_that_colours_are_multiplied_by_is_divided_out(tmp_path, deep):
+    alpha = np.where(RAMP > 0.5, 1.0, 0.25)
+    values = np.round(np.dstack([COLOUR * alpha[..., None], alpha]) * 65535).astype(np.uint16)
+    values = values if deep else (values >> 8).astype(np.uint8)
+    tifffile.imwrite(tmp_path / "x.tif", values, photometric="rgb", extrasamples=["assocalpha"])
+    expected = COLOUR * alpha[..., None] + 1 - alpha[..., None]
+    assert np.abs(shown(tmp_path / "x.tif") - expected * 255).max() <= 3
+
+
+@pytest.mark.parametrize("kind", ["unassalpha", "assocalpha"])
+@pytest.mark.parametrize("photometric", ["minisblack", "miniswhite"])
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_gray_with_alpha_at_either_depth(tmp_path, kind, photometric, planar, dtype):
+    alpha = np.where(RAMP > 0.5, 1.0, 0.25)
+    gray = RAMP * alpha if kind == "assocalpha" else RAMP
+    stored = 1 - gray if photometric == "miniswhite" else gray
+    values = np.round(np.dstack([stored, alpha]) * np.iinfo(dtype).max).astype(dtype)
+    values = values if planar == "contig" else np.moveaxis(values, -1, 0)
+    path = tmp_path / "x.tif"
+    tifffile.imwrite(path, values, photometric=photometric, planarconfig=planar, extrasamples=[kind])
+    assert np.abs(shown(path)[..., 0] - (RAMP * alpha + 1 - alpha) * 255).max() <= 3
+    assert ("16-bit gray read at 8 bits" in load_picture(path).notes) == (dtype == "u2")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "photometric", "said"),
+    [("i1", "rgb", "3 channels of type int8"), ("i2", "rgb", "of type int16"), ("u4", "rgb", "of type uint32")],
+)
+def test_whole_values_of_a_kind_that_nobody_reads_are_not_called_damaged(tmp_path, dtype, photometric, said):
+    tifffile.imwrite(tmp_path / "x.tif", (COLOUR * 100).astype(dtype), photometric=photometric)
+    with pytest.raises(PictureError, match=said):
+        load_picture(tmp_path / "x.tif")
+    tifffile.imwrite(
+        tmp_path / "x.tif", (RAMP * 9).astype("u2"), photometric="palette", colormap=np.zeros((3, 2**16), np.uint16)
+    )
+    with pytest.raises(PictureError, match="1 channel of type uint16"):
+        load_picture(tmp_path / "x.tif")
+
+
+def test_whoever_turns_a_tiff_says_so(tmp_path):
+    extra = [(274, "H", 1, 6, True)]
+    for dtype in ("u1", "u2"):
+        tifffile.imwrite(tmp_path / "x.tif", (RAMP * 255).astype(dtype), photometric="minisblack", extratags=extra)
+        picture = load_picture(tmp_path / "x.tif")
+        assert picture.size == (HEIGHT, WIDTH) and picture.notes.count("turned upright by EXIF") == 1
+
+
 @pytest.mark.shared
 def test_the_files_of_microscopes_and_cameras(shared):
     folder = shared / "trials/inputs/pictures"

@@ -1,5 +1,6 @@
 """State changes after validation: what can't be opened never empties what is open; memory has a bound."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,43 @@ def test_a_checkpoint_that_cannot_be_opened_leaves_what_is_open(workspace: Works
     (tmp_path / "bad.safetensors").write_bytes(b"\x10" * 100)
     workspace.open_checkpoint(tmp_path / "bad.safetensors")
     _shows_what_it_did(workspace, before)
+
+
+@pytest.mark.parametrize("what", ["checkpoint", "picture", "nothing"])
+def test_what_has_changed_since_a_session_was_saved_is_told(
+    workspace: Workspace, keys: list[str], tmp_path: Path, what: str
+) -> None:
+    """Also where the classes are called the same, so that nothing else would show it."""
+    checkpoint = tmp_path / "best.safetensors"
+    checkpoint.write_bytes(Path(keys[1]).read_bytes())
+    workspace.open_checkpoint(checkpoint)
+    workspace.save_session(tmp_path / "s.calm.json")
+    saved = json.loads((tmp_path / "s.calm.json").read_text())
+    assert {name for name, _ in saved["hashes"]} >= {"0.png", "best.safetensors"}
+    if what == "checkpoint":
+        checkpoint.write_bytes(Path(keys[2]).read_bytes())
+    elif what == "picture":
+        _picture(tmp_path / "0.png", 9)
+    again = Workspace(keys[0], InlineRunner(), _load)
+    told: list[str] = []
+    again.on_complaint(told.append)
+    assert again.open_session(tmp_path / "s.calm.json") is not None
+    again.show_picture(1)
+    again.show_picture(0)
+    changed = {"checkpoint": "best.safetensors", "picture": "0.png"}.get(what)
+    assert [sentence for sentence in told if sentence] == (
+        [f"Since the session was saved, {changed} changed; maps and numbers may differ from what it showed"]
+        if changed
+        else []
+    )
+
+
+@pytest.mark.parametrize("hashes", [[["p.png"]], {"p.png": 1}, 5, ["x"]])
+def test_hashes_of_a_session_that_make_no_sense_refuse_it(workspace: Workspace, tmp_path: Path, hashes: Any) -> None:
+    workspace.save_session(tmp_path / "s.calm.json")
+    data = json.loads((tmp_path / "s.calm.json").read_text())
+    (tmp_path / "s.calm.json").write_text(json.dumps({**data, "hashes": hashes}))
+    assert workspace.open_session(tmp_path / "s.calm.json") is None
 
 
 # Memory

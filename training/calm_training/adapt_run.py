@@ -1,9 +1,11 @@
 """The folder of an adaptation: what is done already isn't done again, and nothing in it is ever half written."""
 
+import hashlib
 import json
 import logging
+import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import torch
 from torch import Tensor
 
 from calm_gui.errors import CheckpointError, DataError, PictureError
-from calm_gui.model.files import atomic_path, write_bytes
+from calm_gui.model.files import atomic_path, content_hash, write_bytes
 from calm_gui.model.info import read_info
 from calm_gui.model.input import network_input
 from calm_gui.model.loaded import LoadedModel
@@ -78,7 +80,7 @@ class AdaptRun:
     Raises
     ------
     DataError
-        If the folder holds another run.
+        If the folder holds another run, or a checkpoint of that name without one.
     """
 
     def __init__(
@@ -86,11 +88,18 @@ class AdaptRun:
     ) -> None:
         self.model, self.pictures, self._batch = model, pictures, batch
         self.checkpoint = out / f"{Path(model.name).stem}-calm.safetensors"
-        about = {"checkpoint": model.identity, "pictures": [str(path) for path in pictures], "settings": settings}
+        about = {
+            "checkpoint": model.identity,
+            "pictures": [str(path) for path in pictures],
+            "contents": _digest(map(content_hash, pictures)),
+            "settings": settings,
+        }
         try:
             out.mkdir(parents=True, exist_ok=True)
             kept = out / "adapt.json"
             if not kept.exists():
+                if os.path.lexists(self.checkpoint):
+                    raise DataError(f"{self.checkpoint} is of another run; give another folder with --out")
                 write_bytes(kept, json.dumps(about, indent=1).encode(errors="surrogateescape"))
             elif json.loads(kept.read_bytes()) != json.loads(json.dumps(about)):
                 raise DataError(
@@ -187,6 +196,10 @@ class AdaptRun:
         """Remove what only an interrupted run needs."""
         for path in (self._features, self._rest, self._state):
             path.unlink(missing_ok=True)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode(errors="backslashreplace")).hexdigest()
 
 
 def _save(state: dict[str, Any], path: Path) -> None:

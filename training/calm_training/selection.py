@@ -10,6 +10,7 @@ from calm_training.datasets.evaluation_set import EvaluationSet, annotations_of,
 from calm_training.datasets.masks import MaskedPicture
 from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.masks import mask_accuracy
+from calm_training.evaluate.plan import digest_of
 from calm_training.evaluate.wsol import box_accuracy
 
 __all__ = ["localization_of", "measure_of", "read_validation", "scores_of"]
@@ -32,18 +33,28 @@ def measure_of(pictures: EvaluationSet) -> str:
 
 
 def localization_of(checkpoint: Path, pictures: EvaluationSet) -> float:
-    """The measure of the true class's map; kept beside the checkpoint with its hash, so that none is measured twice."""
+    """The measure of the true class's map; kept beside the checkpoint, so that the same isn't measured twice.
+
+    What is kept holds for this checkpoint on these pictures, by their content.
+    """
     model = load_model(checkpoint)
-    measure = measure_of(pictures)
+    measure, own = measure_of(pictures), own_map(model)
+    made_from = {"sha256": model.identity, "pictures": digest_of(pictures), "map": own}
     kept = checkpoint.with_name(f"{checkpoint.stem}-localization.json")
-    if kept.exists():
-        known = json.loads(kept.read_text("utf-8"))
-        if known.get("sha256") == model.sha256 and measure in known:
-            return float(known[measure])
-    own = own_map(model)
+    if (score := _kept_score(kept, made_from, measure)) is not None:
+        return score
     score = scores_of(model, pictures, [own])[own]
-    write_text(kept, json.dumps({"sha256": model.sha256, measure: score}), overwrite=True)
+    write_text(kept, json.dumps({**made_from, measure: score}), overwrite=True)
     return score
+
+
+def _kept_score(kept: Path, made_from: dict[str, str], measure: str) -> float | None:
+    """What was measured of the same before; None where it wasn't, or the file can't be used."""
+    try:
+        known = json.loads(kept.read_text("utf-8"))
+        return float(known[measure]) if known.items() >= made_from.items() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def scores_of(model: LoadedModel, pictures: EvaluationSet, maps: Sequence[str]) -> dict[str, float]:

@@ -281,7 +281,7 @@ class ResultsPanel(DockPanel):
         columns = SHOWN_COLUMNS if suffix == ".tex" else dict(zip(COLUMNS, COLUMNS, strict=True))
         try:
             text = table_text([row.values for row in self.filtered.shown], columns, suffix)
-            write_text(path, text, overwrite=True, inputs=self._workspace.state.pictures)
+            write_text(path, text, overwrite=True, inputs=self._workspace.state.files)
         except Exception as error:
             self._say(told_failure(error), bad=True)
             return False

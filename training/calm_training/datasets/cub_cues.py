@@ -86,6 +86,16 @@ class CubCues:
         """File name below ``images`` of every image id."""
         return {int(row[0]): row[1] for row in self._rows("images.txt", 2)}
 
+    @property
+    def all_files(self) -> list[Path]:
+        """The tables, pictures and segmentations, those that are there."""
+        tables = [
+            path for folder in (".", "parts", "attributes") for path in sorted((self.root / folder).glob("*.txt"))
+        ]
+        pictures = [self.root / "images" / name for name in self.files.values()]
+        masks = [(self.root / "segmentations" / name).with_suffix(".png") for name in self.files.values()]
+        return [*tables, *(path for path in (*pictures, *masks) if path.is_file())]
+
     @cached_property
     def class_of(self) -> dict[int, int]:
         """Class number, from 1, of every image id."""

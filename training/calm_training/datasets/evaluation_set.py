@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from calm_gui.core.classes import ClassTable
-from calm_gui.core.comparison import class_named, class_positions
+from calm_gui.core.comparison import class_named, class_positions, contradiction
 from calm_gui.errors import DataError
 from calm_training.datasets.boxes import read_boxes_csv, read_boxes_cub, read_boxes_wsol
 from calm_training.datasets.cub_cues import CubCues
@@ -183,15 +183,14 @@ def with_labels_of(found: EvaluationSet, classes: ClassTable, name: str) -> Any:
 
 
 def _refuse_contradictions(found: EvaluationSet, classes: ClassTable, name: str) -> None:
-    """Refuse numbers that the checkpoint has no class for, or another than the one whose wnid stands beside them."""
+    """Refuse numbers that the checkpoint has no class for, or another than the one that stands beside them."""
     if isinstance(found.pictures, CubCues):
         return
     used = sorted({index for picture in found.pictures for index in picture.classes})
     if used and used[-1] >= len(classes):
         raise DataError(f"{name} has pictures of class {used[-1]}, but the checkpoint has {len(classes)} classes")
     theirs = found.classes or ()
-    said = [(i, theirs[i].wnid, classes[i].wnid) for i in used if i < len(theirs)]
-    other = [(i, one, two) for i, one, two in said if one and two and one != two]
+    other = [(i, *said) for i in used if i < len(theirs) and (said := contradiction(theirs[i], classes[i], classes))]
     if other:
         i, one, two = other[0]
         raise DataError(

@@ -43,6 +43,15 @@ class MaskedPicture:
         """Every file that the picture needs."""
         return [self.path, *self.mask_paths, *([self.ignore_path] if self.ignore_path else [])]
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the first mask; of all of them, as `mask` sees to."""
+        try:
+            with Image.open(self.mask_paths[0]) as file:
+                return file.size
+        except Exception as error:  # decoders of damaged files raise anything
+            raise _unreadable(self.mask_paths[0], error) from error
+
     def mask(self) -> NDArray[np.uint8]:
         """The mask as `PxAP` takes it, (h,w): 255 in a file is the object, 0 is not, anything else doesn't count.
 
@@ -72,7 +81,7 @@ def _mask(path: Path) -> NDArray[np.uint8]:
                 return np.where(index == 0, 0, np.where(index == 255, 128, 255)).astype(np.uint8)
             values = np.asarray(file.convert("L"))
     except Exception as error:  # decoders of damaged files raise anything
-        raise DataError(f"{path} can't be read as a mask ({' '.join(str(error).split())})") from error
+        raise _unreadable(path, error) from error
     peak = int(values.max())
     if peak == 1:
         return values * np.uint8(255)
@@ -81,6 +90,10 @@ def _mask(path: Path) -> NDArray[np.uint8]:
             f"{path} holds no 255 for the object but values up to {peak}; write the object as 255 and the rest as 0"
         )
     return values
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} can't be read as a mask ({' '.join(str(error).split())})")
 
 
 def read_masks_csv(table: Path) -> list[MaskedPicture]:

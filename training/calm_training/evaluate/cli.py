@@ -150,7 +150,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from calm_gui.model.files import check_free, write_text
     from calm_training.evaluate.comparison import check_pairs, compared, comparison_table
     from calm_training.evaluate.failures import failed_of, failure_table, say_failures
-    from calm_training.evaluate.plan import content_of, journal_of, read_set
+    from calm_training.evaluate.plan import content_of, files_of, journal_of, read_set
     from calm_training.evaluate.plot import draw
     from calm_training.evaluate.scores_table import write_scores
     from calm_training.evaluate.table import markdown
@@ -161,6 +161,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     for path in files:
         check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)
     found = read_set(plan)  # all faults of the data come here, before any network
+    for path in files:
+        check_free(path, overwrite=options.overwrite, inputs=files_of(plan, found))
     journal = None
     if options.out:
         place = _journal_path(options.out)

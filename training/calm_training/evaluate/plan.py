@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calm_gui.errors import DataError
+from calm_gui.model.files import content_hash
+from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.evaluation_set import EvaluationSet, read_evaluation_set, with_labels_of
 from calm_training.datasets.split import split_by_hash
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
     from calm_training.evaluate.sweep import SweepOptions
 
-__all__ = ["content_of", "conventions", "digest_of", "journal_of", "measure", "read_set", "versions"]
+__all__ = ["content_of", "conventions", "digest_of", "files_of", "journal_of", "measure", "read_set", "versions"]
 
 
 def journal_of(plan: Plan, path: Path, found: EvaluationSet, *, resume: bool, overwrite: bool = False) -> Journal:
@@ -43,20 +45,28 @@ def journal_of(plan: Plan, path: Path, found: EvaluationSet, *, resume: bool, ov
 
 
 def digest_of(found: EvaluationSet) -> str:
-    """A hash of a set: its pictures' paths and sizes in bytes, their classes, boxes and masks."""
-    pictures = found.pictures
-    if isinstance(pictures, CubCues):
-        known = [str(pictures.root)]
+    """A hash of a set: its pictures' paths, what is in their files and those of their masks, classes and boxes."""
+    if isinstance(found.pictures, CubCues):
+        known = [_contents(found.pictures.all_files)]
     else:
-        known = [
-            f"{p.path} {p.path.stat().st_size} {p.classes} {_listed(p, 'boxes')} {_listed(p, 'mask_paths')}"
-            for p in pictures
-        ]
+        known = [f"{p.classes} {_boxes(p)} {_contents(getattr(p, 'files', [p.path]))}" for p in found.pictures]
     return hashlib.sha256("\n".join(known).encode(errors="backslashreplace")).hexdigest()
 
 
-def _listed(picture: Any, name: str) -> list[str]:
-    return [str(item) for item in getattr(picture, name, ())]
+def files_of(plan: Plan, found: EvaluationSet) -> list[Path]:
+    """The files of a set: tables, pictures and masks."""
+    if isinstance(found.pictures, CubCues):
+        return found.pictures.all_files
+    tables = [plan.data / f"{name}.csv" for name in (plan.split, "index")]
+    return [*tables, *(path for picture in found.pictures for path in getattr(picture, "files", [picture.path]))]
+
+
+def _contents(files: Iterable[Path]) -> str:
+    return " ".join(f"{path} {content_hash(path)}" for path in files)
+
+
+def _boxes(picture: Any) -> str:
+    return f"{picture.size} {picture.boxes.tolist()}" if isinstance(picture, BoxedPicture) else ""
 
 
 def read_set(plan: Plan) -> EvaluationSet:

@@ -22,9 +22,9 @@ from calm_training.evaluate.failures import NothingMeasuredError, failure_table,
 from calm_training.evaluate.page import Block, Command, Heading, Paragraph, Picture, as_markdown
 from calm_training.evaluate.page_html import as_html
 from calm_training.evaluate.page_pdf import write_pdf
-from calm_training.evaluate.plan import content_of, digest_of, journal_of, measure, read_set, versions
+from calm_training.evaluate.plan import content_of, digest_of, files_of, journal_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
-from calm_training.evaluate.scores_table import write_scores
+from calm_training.evaluate.scores_table import scores_files, write_scores
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.table import Table
 
@@ -240,14 +240,10 @@ def write_report(
 
     page = out / "report.md"
     parts = parts_of(data, checkpoints, most=most, slow=slow, split=split, layout=layout)
-    for path in (
-        page,
-        page.with_suffix(".html"),
-        page.with_suffix(".pdf"),
-        *(out / f"{part.name}.json" for part in parts),
-    ):
-        check_free(path, overwrite=overwrite or resume)
     steps = [part.steps for part in parts]  # faults of the data come before any network
+    inputs = [*checkpoints, *(file for part in parts for file in files_of(part.plan, read_set(part.plan)))]
+    for path in _written(out, parts):
+        check_free(path, overwrite=overwrite or resume, inputs=inputs)
     out.mkdir(parents=True, exist_ok=True)
     load = cache(lambda name: load_checkpoint(name, device))
     failed: dict[str, str] = {}
@@ -291,6 +287,16 @@ def write_report(
         said = [*([say_failures(failed)] if failed else []), *unmeasured]
         raise DataError(f"{page} is written, but {'; '.join(said)}")
     return page
+
+
+def _written(out: Path, parts: Sequence[Part]) -> list[Path]:
+    """What a report writes into its folder, and the figures that are there, whose names depend on what is found."""
+    page = out / "report.md"
+    found = [page, page.with_suffix(".html"), page.with_suffix(".pdf")]
+    for part in parts:
+        results = out / f"{part.name}.json"
+        found += [results, *scores_files(results), results.with_suffix(".png"), results.with_suffix(".svg")]
+    return found + sorted(path for suffix in ("png", "svg") for path in out.glob(f"figure-*.{suffix}"))
 
 
 def _settings(parts: Sequence[Part]) -> str:

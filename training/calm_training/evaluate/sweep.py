@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from calm_gui.core.comparison import same_shape
 from calm_gui.core.joint import ClassScores, Joint
 from calm_gui.errors import DataError
 from calm_gui.model.calm import check_raw_outputs
@@ -22,6 +23,7 @@ from calm_gui.model.choices import Activation
 from calm_gui.model.input import prepare
 from calm_gui.model.loaded import LoadedModel
 from calm_gui.model.picture import load_picture
+from calm_training.datasets.masks import MaskedPicture
 from calm_training.evaluate.failures import Failure, check_some_left, failure_of
 from calm_training.evaluate.journal import Journal
 
@@ -194,7 +196,9 @@ class Sweep(Generic[AnyPicture]):
 
     def _load(self, picture: AnyPicture) -> Tensor | Failure:
         try:
-            return prepare(load_picture(picture.path), self.model.info.input, self.model.grid)[0]
+            loaded = load_picture(picture.path)
+            _refuse_other_size(picture, loaded.size)
+            return prepare(loaded, self.model.info.input, self.model.grid)[0]
         except Exception as error:
             return failure_of(picture.path, error)
 
@@ -299,6 +303,17 @@ def _add(total: dict[str, Any], name: str, state: dict[str, Any], journal: Journ
     except (KeyError, TypeError, ValueError) as error:
         where = journal.path if journal else "the evaluation"
         raise DataError(f"{where} holds counts of {name} that can't be used; leave --resume out") from error
+
+
+def _refuse_other_size(picture: Any, real: tuple[int, int]) -> None:
+    """Refuse boxes or a mask that can't be of a picture as it stands upright."""
+    stated: tuple[int, int] | None = getattr(picture, "size", None)
+    if stated is not None and not same_shape(stated, real):
+        of = f"its mask {picture.mask_paths[0].name} has" if isinstance(picture, MaskedPicture) else "its boxes are of"
+        raise DataError(
+            f"{picture.path.name} has {real[0]} x {real[1]} pixels as it stands upright, but {of} "
+            f"{stated[0]} x {stated[1]}; give those of the upright picture"
+        )
 
 
 def _submit(pool: ThreadPoolExecutor | None, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
