@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from calm_gui.core.classes import ClassTable, fold_text
+from calm_gui.core.comparison import class_named
 from calm_gui.core.hierarchy import Hierarchy
 from calm_gui.errors import HierarchyError
 from calm_gui.model.files import read_bounded, write_text
@@ -21,7 +22,8 @@ _MAX_BYTES = 50_000_000
 def read_hierarchy(path: str | Path, classes: ClassTable) -> Hierarchy:
     """Read a hierarchy over the classes of a checkpoint.
 
-    A JSON file holds ``{"nodes": {key: {"name", "parents": [keys], "class"?: index}}}``. Any other file holds rows
+    A JSON file holds ``{"nodes": {key: {"name", "parents": [keys], "class"?: index}}}``; a node that has the name of
+    another class than its index is that class. Any other file holds rows
     ``child,parent`` (comma, tab or blank between them; ``#`` begins a comment), where a name, wnid or index of a class
     stands for that class. Rows may also be ``parent,child``, as WordNet's is-a files are: a first line says so, or the
     classes do, which stand at the lower ends.
@@ -66,7 +68,33 @@ def _from_json(text: str, name: str, classes: ClassTable) -> Hierarchy:
             raise HierarchyError(f'{name}: node {key} needs "parents", a list of keys')
         if index is not None and not isinstance(index, int):
             raise HierarchyError(f"{name}: the class of node {key} must be an index, not {index!r}")
+    data = {**data, "nodes": _with_places_here(nodes, classes, name)}
     return _complete(Hierarchy.from_json(data, classes), classes, name)
+
+
+def _with_places_here(nodes: Mapping[str, Any], classes: ClassTable, name: str) -> dict[str, Any]:
+    """Nodes with the index that their class has here, by its name; of what no class is called the index counts.
+
+    The file may be of a checkpoint with the same classes in another order.
+    """
+    moved = {
+        key: named.index
+        for key, node in nodes.items()
+        if node.get("class") is not None and classes.by_wnid(key) is None
+        if (named := class_named(str(node.get("name", key)), classes)) and named.index != node["class"]
+    }
+    keys = {key: f"#{index}" for key, index in moved.items() if key.startswith("#")}
+    found = {
+        keys.get(key, key): {
+            **node,
+            "parents": [keys.get(parent, parent) for parent in node.get("parents", [])],
+            **({"class": moved[key]} if key in moved else {}),
+        }
+        for key, node in nodes.items()
+    }
+    if len(found) < len(nodes):
+        raise HierarchyError(f"{name} is a hierarchy of other classes: some of its names and indices contradict ours")
+    return found
 
 
 def _from_rows(text: str, name: str, classes: ClassTable) -> Hierarchy:
