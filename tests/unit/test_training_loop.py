@@ -35,6 +35,7 @@ from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.network import freeze, make_network
 from calm_training.objectives import TopTarget
 from calm_training.optimizer import learning_rate_factor, make_optimizer
+from calm_training.run_folder import RunFolder
 from calm_training.trainer import Task
 
 BACKBONE = "timm:test_efficientnet"
@@ -374,6 +375,20 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
     with pytest.raises(CalmError, match="no training run"):
         train(config, pictures, other, overwrite=True, quiet=True)
     assert (other / "letter.txt").exists()
+
+
+@pytest.mark.parametrize("spelling", ["run/best.safetensors", "run/../run/last.safetensors", "link.safetensors"])
+def test_a_run_is_never_replaced_by_one_that_starts_from_it(tmp_path, spelling):
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("config.json", "best.safetensors", "last.safetensors"):
+        (run / name).write_text(name)
+    (tmp_path / "link.safetensors").symlink_to(run / "best.safetensors")
+    config = tiny(epochs=1)
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, weights=str(tmp_path / spelling)))
+    with pytest.raises(CalmError, match="is what this is made from"):
+        RunFolder(run, config, overwrite=True)
+    assert sorted(path.read_text() for path in run.iterdir()) == sorted(path.name for path in run.iterdir())
 
 
 def test_broken_test_pictures_are_never_skipped_silently(pictures, tmp_path):

@@ -11,7 +11,7 @@ import torch
 
 from calm_gui.core.comparison import Change, compare_values, say_changes
 from calm_gui.errors import CalmError, why_unreadable
-from calm_gui.model.files import read_bounded, write_bytes, write_text
+from calm_gui.model.files import check_free, read_bounded, write_bytes, write_text
 from calm_training.config import Config
 
 __all__ = ["RunFolder"]
@@ -50,7 +50,8 @@ class RunFolder:
     Raises
     ------
     CalmError
-        If the folder isn't empty and neither is wanted, or the run in it had other settings than fewer epochs.
+        If the folder isn't empty and neither is wanted, if the run in it had other settings than fewer epochs, or if a
+        run that is to be replaced holds the weights that this one starts from.
     """
 
     def __init__(self, path: Path, config: Config, *, resume: bool = False, overwrite: bool = False) -> None:
@@ -71,6 +72,8 @@ class RunFolder:
                 )
             if not self._settings.exists():
                 raise CalmError(f"{path} holds no training run, so it isn't overwritten; choose another --out")
+            for name in _FILES:
+                check_free(path / name, overwrite=True, inputs=[config.model.weights])
         self._fresh = config
 
     def begin(self) -> None:
