@@ -241,7 +241,8 @@ def write_report(
     page = out / "report.md"
     parts = parts_of(data, checkpoints, most=most, slow=slow, split=split, layout=layout)
     steps = [part.steps for part in parts]  # faults of the data come before any network
-    inputs = [*checkpoints, *(file for part in parts for file in files_of(part.plan, read_set(part.plan)))]
+    data_files = (file for part in parts for file in files_of(part.plan, read_set(part.plan)))
+    inputs: list[str | Path] = [*checkpoints, *data_files]
     for path in _written(out, parts):
         check_free(path, overwrite=overwrite or resume, inputs=inputs)
     out.mkdir(parents=True, exist_ok=True)
