@@ -180,6 +180,10 @@ def test_a_batch_is_resumed_only_with_what_it_was_begun_with(model, pictures, tm
         patch.setattr(model, "answers", {"saliency_activation": "relu"})
         with pytest.raises(DataError, match=r"answers.*relu"):
             run()
+        patch.undo()
+        patch.setattr(batch, "__version__", "0.0.9")
+        with pytest.raises(DataError, match=r"version was .*, now 0\.0\.9"):
+            run()
     shutil.copy(pictures[1], pictures[0])
     with pytest.raises(DataError, match=r"a\.png has changed"):
         run()

@@ -222,6 +222,20 @@ def test_reducing_works_in_every_mode_and_after_turning(
     assert abs(along[-1] - along[0]) > 150
 
 
+def test_the_limit_holds_where_another_program_took_pillows_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.bmp"
+    Image.new("1", (8, 8)).save(path)
+    data = bytearray(path.read_bytes())
+    data[18:26] = (20_000).to_bytes(4, "little") * 2
+    path.write_bytes(data)
+    for limit in (None, Image.MAX_IMAGE_PIXELS):
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
+        with pytest.raises(PictureError, match="says it has 400 megapixels; the limit is 179"):
+            load_picture(path)
+
+
 def test_limits_are_stated_where_they_are() -> None:
     assert MAX_PIXELS == 2 * Image.MAX_IMAGE_PIXELS and REDUCED_SIDE < 2**13
 
