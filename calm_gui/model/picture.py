@@ -241,7 +241,7 @@ def _opened(data: bytes, name: str, content: TiffContent) -> Image.Image:
         if not content.kind:
             raise
         raise PictureError(
-            f"{name} holds {content.kind}, which isn't read; save it as 8- or 16-bit RGB or gray"
+            f"{name} holds {content.kind}, which isn't read; save it as 8- or 16-bit RGB or grey"
         ) from None
     if content.page:
         image.seek(content.page)

@@ -236,3 +236,7 @@ def test_a_class_with_a_wnid_is_carried_by_its_name_to_a_checkpoint_without_wnid
     workspace.set_target(Expression.of("n02012849"))  # one of two cranes, of which a name alone can't tell
     workspace.open_checkpoint(path)
     assert workspace.state.selection.target == Expression.of("@predicted")
+    workspace.open_checkpoint(keys["own"])
+    workspace.set_target(Expression.of("n02088364"))
+    workspace.set_panes([Pane(checkpoint=key) for key in (keys["own"], str(path))])
+    assert [content.title for content in workspace.scene.panes] == ["Attribution — beagle"] * 2

@@ -170,7 +170,7 @@ def test_alpha_that_colours_are_multiplied_by_is_divided_out(tmp_path, deep):
 @pytest.mark.parametrize("photometric", ["minisblack", "miniswhite"])
 @pytest.mark.parametrize("planar", ["contig", "separate"])
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
-def test_gray_with_alpha_at_either_depth(tmp_path, kind, photometric, planar, dtype):
+def test_grey_with_alpha_at_either_depth(tmp_path, kind, photometric, planar, dtype):
     alpha = np.where(RAMP > 0.5, 1.0, 0.25)
     gray = RAMP * alpha if kind == "assocalpha" else RAMP
     stored = 1 - gray if photometric == "miniswhite" else gray
@@ -179,7 +179,7 @@ def test_gray_with_alpha_at_either_depth(tmp_path, kind, photometric, planar, dt
     path = tmp_path / "x.tif"
     tifffile.imwrite(path, values, photometric=photometric, planarconfig=planar, extrasamples=[kind])
     assert np.abs(shown(path)[..., 0] - (RAMP * alpha + 1 - alpha) * 255).max() <= 3
-    assert ("16-bit gray read at 8 bits" in load_picture(path).notes) == (dtype == "u2")
+    assert ("16-bit grey read at 8 bits" in load_picture(path).notes) == (dtype == "u2")
 
 
 @pytest.mark.parametrize(
