@@ -22,6 +22,14 @@ from calm_gui.session.summary_columns import COLUMNS
 @pytest.fixture
 def panel(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> ResultsPanel:
     """The results of three pictures, one of which is none."""
+    window.docks.open("results")
+    found = window.panel("results")
+    assert isinstance(found, ResultsPanel)
+    found.filter.clear()
+    found.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+    found.table.clearSelection()
+    window.panel("pictures").show_only(None)
+    window.docks.fold("results")
     window.hub.batches.clear()
     window.hub.batch_changed.emit()
     (tmp_path / "notes.jpg").write_text("no picture")
@@ -30,13 +38,6 @@ def panel(window: MainWindow, settle: object, qtbot: QtBot, tmp_path: Path) -> R
     run = start_run(window.hub, BatchPlan(Request(targets=("@predicted",))), None)
     assert window.docks.is_open("results")
     qtbot.waitUntil(lambda: not run.running, timeout=60_000)
-    found = window.panel("results")
-    assert isinstance(found, ResultsPanel)
-    found.filter.clear()
-    found.apply_filter()
-    found.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
-    found.table.clearSelection()
-    window.panel("pictures").show_only(None)
     return found
 
 

@@ -157,7 +157,7 @@ class SetPopup(QFrame):
     def open_below(self, field: QWidget) -> None:
         """Open below the field, inside the screen."""
         self.search.clear()
-        self.terms.setMinimumHeight(0)
+        self._keep_room(False)
         self._mark = None
         self._fill()
         width = max(field.width(), scaled(self, 298))
@@ -171,9 +171,15 @@ class SetPopup(QFrame):
         corner.setY(max(room.top(), min(corner.y(), room.bottom() - self.height() + 1)))
         self.move(corner)
         self.show()
-        if not self.terms.isHidden():  # rows below don't move under the mouse when chips are removed
-            self.terms.setMinimumHeight(self.terms.height())
+        self._keep_room(not self.terms.isHidden())
         self.search.setFocus()
+
+    def _keep_room(self, on: bool) -> None:
+        """Keep the height that the chips have now, so that rows below don't move under the mouse as they go."""
+        policy = self.terms.sizePolicy()
+        policy.setRetainSizeWhenHidden(on)
+        self.terms.setSizePolicy(policy)
+        self.terms.setMinimumHeight(self.terms.height() if on else 0)
 
     def _fill(self) -> None:
         scene = self._hub.scene
@@ -194,7 +200,7 @@ class SetPopup(QFrame):
         self.terms.show_scene(scene)
         selection = scene.state.selection
         expression = selection.target if self._role == "target" else selection.contrast
-        self.terms.setVisible(len(expression.terms) > 1 or self.terms.minimumHeight() > 0)
+        self.terms.setVisible(len(expression.terms) > 1)
         self.keep.setVisible(self._role == "target" and bool(expression))
 
     def _take(self, row: int) -> None:
