@@ -9,9 +9,11 @@ from PIL import Image
 
 from calm_gui.errors import DataError
 from calm_training.cli import main
+from calm_training.datasets.csv_table import read_csv
 from calm_training.datasets.identity import identity_of, refuse_others
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.same_classes import with_classes
+from calm_training.datasets.splits import read_splits
 
 COLOURS = {"ant": (200, 0, 0), "bee": (0, 200, 0), "cat": (0, 0, 200)}
 
@@ -102,3 +104,35 @@ def test_a_data_set_may_be_moved(tmp_path):
     pictures(tmp_path / "there", "train", "cat")
     with pytest.raises(DataError, match="the run lacks cat"):
         refuse_others(here, identity_of({"train": LAYOUTS["folder"].read(tmp_path / "there", "train")}))
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "said"),
+    [
+        ("file,class", ["a.png,ant", "b.png,bee", "a.png,bee"], "line 4: a.png has another class here"),
+        ("file,class", ["a.png,ant", "b.png,bee", "a.png,ant"], ""),
+        (
+            "file,class_index,name",
+            ["a.png,0,ant", "b.png,1,bee", "c.png,0,bee"],
+            "line 4: class 0 is bee here, but ant",
+        ),
+        ("file,class_index,wnid", ["a.png,0,n00000001", "b.png,0,n00000002"], "line 3: class 0 is n00000002 here"),
+        ("file,class_index,name,wnid", ["a.png,0,ant,", "b.png,0,,n00000001", "c.png,0,ant,n00000001"], ""),
+        ("file,class_index", ["a.png,0", "a.png,1"], "line 3: a.png has another class here"),
+    ],
+)
+def test_a_table_that_contradicts_itself_is_refused(tmp_path, columns, rows, said):
+    (tmp_path / "index.csv").write_text("\n".join([columns, *rows]))
+    if not said:
+        assert len(read_csv(tmp_path, "").samples) == len(rows)
+        return
+    with pytest.raises(DataError, match=said):
+        read_csv(tmp_path, "")
+
+
+def test_test_pictures_that_are_trained_on_are_reported(tmp_path):
+    for split, names in (("train", "abcd"), ("val", "ef"), ("test", ("./c", "x"))):
+        rows = [f"{name}.png,{('ant', 'bee')[number % 2]}" for number, name in enumerate(names)]
+        (tmp_path / f"{split}.csv").write_text("\n".join(["file,class", *rows]))
+    notes = read_splits("csv", tmp_path).notes
+    assert notes == ("test has 1 picture that training has too, such as c.png",)

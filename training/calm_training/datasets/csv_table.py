@@ -1,5 +1,6 @@
 """The layout `csv`: a table of files and classes."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from calm_gui.errors import DataError
@@ -36,9 +37,29 @@ def read_csv(root: Path, split: str) -> PictureSet:
         labels = [whole_number(row["class_index"], table, i) for i, row in enumerate(rows, 2)]
         known = {label: row.get("wnid") or row.get("name") or "" for label, row in zip(labels, rows, strict=True)}
         classes = class_table(tuple(known.get(i) or f"class {i}" for i in range(max(labels) + 1)))
+        _refuse_two_names(table, labels, rows)
     paths = [root / row["file"] for row in rows]
+    _refuse_two_classes(table, paths, labels)
     samples = tuple(Sample(path, label) for path, label in zip(paths, labels, strict=True))
     return PictureSet(samples, classes, numbered="class" not in rows[0])
+
+
+def _refuse_two_names(table: Path, labels: Sequence[int], rows: Sequence[Mapping[str, str]]) -> None:
+    """Refuse a number that stands beside two names or two wnids."""
+    for column in ("wnid", "name"):
+        said: dict[int, str] = {}
+        for line, (label, row) in enumerate(zip(labels, rows, strict=True), 2):
+            text = row.get(column) or ""
+            if text and said.setdefault(label, text) != text:
+                raise DataError(f"{table}, line {line}: class {label} is {text} here, but {said[label]} further up")
+
+
+def _refuse_two_classes(table: Path, paths: Sequence[Path], labels: Sequence[int]) -> None:
+    """Refuse a picture that several rows give to different classes."""
+    said: dict[Path, int] = {}
+    for line, (path, label) in enumerate(zip(paths, labels, strict=True), 2):
+        if said.setdefault(path, label) != label:
+            raise DataError(f"{table}, line {line}: {path.name} has another class here than further up")
 
 
 CSV = Layout(csv_splits, read_csv)

@@ -1,11 +1,13 @@
 """What a run trains on, is chosen on and is tested on: three sets of pictures with the classes of the first."""
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from calm_gui.errors import DataError
+from calm_gui.render.naming import counted
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.picture_set import VALIDATION_NAMES, PictureSet, Sample
 from calm_training.datasets.same_classes import with_classes
@@ -90,6 +92,9 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
                 f"{root} has no validation split: {len(found_validation.samples)} of the training pictures are kept "
                 "apart for it, by the hash of their names"
             )
+    for name, other in (("validation", found_validation), ("test", found_test)):
+        if other is not None and (note := _overlap(trained, other, name)):
+            notes.append(note)
     if len(trained.classes) < 2:
         raise DataError(f"{root} has one class, {trained.classes[0].name}; there is nothing to distinguish")
     return Splits(
@@ -98,6 +103,13 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
         None if found_test is None else with_classes(found_test, trained.classes, "test"),
         tuple(notes),
     )
+
+
+def _overlap(trained: PictureSet, other: PictureSet, name: str) -> str:
+    """A sentence on the pictures of another split that are trained on; empty if there are none."""
+    known = {os.path.normpath(sample.path) for sample in trained.samples}
+    both = [sample.path for sample in other.samples if os.path.normpath(sample.path) in known]
+    return f"{name} has {counted(len(both), 'picture')} that training has too, such as {both[0].name}" if both else ""
 
 
 def _divided(pictures: PictureSet, share: float) -> tuple[PictureSet, PictureSet]:
