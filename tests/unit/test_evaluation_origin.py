@@ -12,7 +12,7 @@ from PIL import Image
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 
 from calm_gui.model.answers import Answers
-from calm_gui.model.loaded import load_model
+from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.evaluate.cli import main
 from calm_training.evaluate.evaluation import Plan
 from calm_training.evaluate.plan import digest_of, read_set
@@ -279,3 +279,30 @@ def test_a_report_replaces_no_file_unasked(tiny, data, tmp_path, capsys, there):
     assert main(["report", str(tiny), "--data", str(data), "--out", str(out), "--quiet", "--slow", "1"]) == 1
     assert f"{there} already exists" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == [there] and (out / there).read_text() == "mine"
+
+
+def test_results_name_what_they_are_made_from(tiny, data, tmp_path, capsys, monkeypatch):
+    def results(*more: str) -> dict:
+        out = tmp_path / "results.json"
+        assert (
+            main(["accuracy", "--checkpoint", str(tiny), "--data", str(data), "--quiet", "--out", str(out), *more]) == 0
+        )
+        return json.loads(out.read_text())
+
+    first = results()
+    assert first["made_from"]["data"] == str(data) and first["made_from"]["command"] == "accuracy"
+    again, fewer = results("--overwrite"), results("--overwrite", "--select", "2")
+    assert again == first and fewer["made_from"]["select"] == 2
+    Image.new("RGB", (96, 72)).save(data / "1.png")
+    assert results("--overwrite")["made_from"]["pictures"] != first["made_from"]["pictures"]
+    assert all("answers" not in result for result in first["results"].values())  # ours says all that there is
+    original = LoadedModel.__init__
+
+    def answered(self, *arguments, **options):
+        original(self, *arguments, **options)
+        self.answers = {"saliency_activation": "relu"}
+
+    monkeypatch.setattr(LoadedModel, "__init__", answered)
+    (found,) = results("--overwrite")["results"].values()
+    assert found["answers"] == {"saliency_activation": "relu"}
+    capsys.readouterr()

@@ -168,7 +168,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         place = _journal_path(options.out)
         journal = journal_of(plan, place, found, resume=options.resume, overwrite=options.overwrite)
     results, failures = _measured(plan, found, options, journal)
-    content = content_of(plan, results)
+    content = content_of(plan, results, found)
     tables = [*plan.evaluation.tables(results), *failure_table(results)]
     if options.compare:
         differences = compared(results, options.compare)

@@ -68,6 +68,8 @@ class Result:
         Pictures that were measured.
     method, backbone, sha256 : str
         The checkpoint's.
+    answers : mapping
+        What was said about it where its file doesn't say it.
     estimates : mapping
         Figures with their intervals: by the map's name ("" where a figure is of no map), then by the figure's.
     pictures : tuple of mapping
@@ -80,6 +82,7 @@ class Result:
     method: str = field(default="", kw_only=True)
     backbone: str = field(default="", kw_only=True)
     sha256: str = field(default="", kw_only=True)
+    answers: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     estimates: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict, kw_only=True)
     pictures: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True, repr=False)
     failed: tuple[Failure, ...] = field(default=(), kw_only=True)
@@ -98,6 +101,7 @@ class Result:
         return {
             **self.figures(),
             **checkpoint,
+            **({"answers": dict(self.answers)} if self.answers else {}),
             "intervals": {name: found for name, found in intervals.items() if found},
             **({"failed": [one.to_json() for one in self.failed]} if self.failed else {}),
         }

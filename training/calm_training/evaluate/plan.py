@@ -24,12 +24,28 @@ if TYPE_CHECKING:
     from calm_gui.model.loaded import LoadedModel
     from calm_training.evaluate.sweep import SweepOptions
 
-__all__ = ["content_of", "conventions", "digest_of", "files_of", "journal_of", "measure", "read_set", "versions"]
+__all__ = [
+    "content_of",
+    "conventions",
+    "digest_of",
+    "files_of",
+    "journal_of",
+    "measure",
+    "origin_of",
+    "read_set",
+    "versions",
+]
 
 
 def journal_of(plan: Plan, path: Path, found: EvaluationSet, *, resume: bool, overwrite: bool = False) -> Journal:
     """The journal of an evaluation of a set."""
-    settings = {
+    settings = {**origin_of(plan, found), "versions": versions()}
+    return Journal(path, settings, resume=resume, overwrite=overwrite)
+
+
+def origin_of(plan: Plan, found: EvaluationSet) -> dict[str, Any]:
+    """What results are made from besides the checkpoints, JSON-ready: what was asked, and a hash of the set."""
+    return {
         "command": plan.command,
         "data": str(plan.data.resolve()),
         "split": plan.split,
@@ -39,9 +55,7 @@ def journal_of(plan: Plan, path: Path, found: EvaluationSet, *, resume: bool, ov
         "maps": list(plan.maps),
         **plan.settings,
         "pictures": digest_of(found),
-        "versions": versions(),
     }
-    return Journal(path, settings, resume=resume, overwrite=overwrite)
 
 
 def digest_of(found: EvaluationSet) -> str:
@@ -104,7 +118,8 @@ def measure(plan: Plan, model: LoadedModel, found: EvaluationSet, options: Sweep
     """
     pictures = with_labels_of(found, model.classes, plan.data.name)
     result = plan.evaluation.measure(plan, model, pictures, options)
-    return replace(result, method=model.info.method, backbone=model.info.backbone, sha256=model.sha256)
+    about = {"method": model.info.method, "backbone": model.info.backbone, "sha256": model.sha256}
+    return replace(result, **about, answers=model.answers)
 
 
 def conventions(plan: Plan, results: Results) -> str:
@@ -127,10 +142,11 @@ def conventions(plan: Plan, results: Results) -> str:
     )
 
 
-def content_of(plan: Plan, results: Results) -> dict[str, Any]:
+def content_of(plan: Plan, results: Results, found: EvaluationSet) -> dict[str, Any]:
     """What the JSON file of results holds; undefined numbers are None, as JSON has no others."""
     content = {
         "conventions": conventions(plan, results),
+        "made_from": origin_of(plan, found),
         "results": {name: result.to_json() for name, result in results.items()},
         "versions": versions(),
     }

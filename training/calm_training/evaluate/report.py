@@ -170,7 +170,7 @@ def run_part(
     if part.compare:
         shown.append(comparison_table(compared(results, part.compare)))
     tables = [{"head": table.head, "rows": table.rows} for table in shown]
-    content = {"settings": settings, **content_of(part.plan, results), "tables": tables}
+    content = {"settings": settings, **content_of(part.plan, results, found), "tables": tables}
     write_text(target, json.dumps(content, indent=1, allow_nan=False), overwrite=True)
     write_scores(results, target, overwrite=True)
     draw(part.plan.evaluation, results, target, overwrite=True)
