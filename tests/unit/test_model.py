@@ -15,7 +15,7 @@ from torch import nn
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.errors import CheckpointError, DeviceMemoryError, NumericalError
-from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork
+from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork, check_raw_outputs
 from calm_gui.model.checkpoint import build_network, fitted_network, load_weights, read_checkpoint, save_checkpoint
 from calm_gui.model.folding import folded
 from calm_gui.model.info import CheckpointInfo, InputSpec, _plain_text, read_info
@@ -126,6 +126,31 @@ def test_a_dead_relu_branch_ends_in_words(tiny: Path) -> None:
     network.head.saliency_branch.bias.data.fill_(-1)
     with pytest.raises(NumericalError, match="zero everywhere"):
         LoadedModel(network, relu, torch.device("cpu")).explain(PICTURES[0])
+
+
+@pytest.mark.parametrize(
+    ("f", "a", "activation", "said"),
+    [
+        (float("nan"), 1.0, "softplus", "class branch gave NaN"),
+        (float("inf"), None, None, "class branch gave NaN"),
+        (1.0, float("-inf"), "softplus", "saliency branch gave NaN"),
+        (1.0, -1.0, "relu", "zero everywhere"),
+        (1.0, -1.0, "softplus", ""),
+        (1.0, None, None, ""),
+    ],
+)
+def test_broken_outputs_of_a_batch_end_in_words(f, a, activation, said):
+    """One bad picture of two is enough, and one cell of it unless the branch is dead."""
+    features = torch.ones(2, 3, 4, 4)
+    features[1, 2, 3, 3] = f
+    saliency = None if a is None else torch.ones(2, 1, 4, 4)
+    if saliency is not None:
+        saliency[1] = a
+    if not said:
+        check_raw_outputs(features, saliency, activation)
+        return
+    with pytest.raises(NumericalError, match=said):
+        check_raw_outputs(features, saliency, activation)
 
 
 def test_a_constant_map_says_that_it_does_not_vary(model: LoadedModel) -> None:
