@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ import calm_gui
 import calm_resources
 from calm_gui.core.hierarchy import Hierarchy, SupersetTable
 from calm_gui.errors import ClassLookupError, DataError
-from calm_gui.model import wordnet
+from calm_gui.model import noun_reader, wordnet
 from calm_gui.model.noun_reader import open_nouns
 
 CANINE, BIRD, CAR, TRUCK = "n02083346", "n01503061", "n02958343", "n04490091"
@@ -202,6 +203,21 @@ def test_a_class_name_is_looked_for_below_a_node():
     assert wordnet.find_synset("minivan", below=BIRD) is None
     with pytest.raises(ClassLookupError):
         wordnet.find_synset("crane", below="bird")
+
+
+def test_the_nouns_are_read_once_whoever_asks_first(monkeypatch):
+    opened, original = [], noun_reader.open_nouns
+
+    def slow(archive):
+        opened.append(archive)
+        time.sleep(0.3)
+        return original(archive)
+
+    monkeypatch.setattr(noun_reader, "open_nouns", slow)
+    monkeypatch.setattr(wordnet, "_loaded", [])
+    with ThreadPoolExecutor(4) as pool:
+        readers = list(pool.map(lambda _: wordnet.nouns(), range(4)))
+    assert len(opened) == 1 and all(reader is readers[0] for reader in readers)
 
 
 @pytest.mark.parametrize("round", range(3))

@@ -118,8 +118,8 @@ def measure(plan: Plan, model: LoadedModel, found: EvaluationSet, options: Sweep
     """
     pictures = with_labels_of(found, model.classes, plan.data.name)
     result = plan.evaluation.measure(plan, model, pictures, options)
-    about = {"method": model.info.method, "backbone": model.info.backbone, "sha256": model.sha256}
-    return replace(result, **about, answers=model.answers)
+    info = model.info
+    return replace(result, method=info.method, backbone=info.backbone, sha256=model.sha256, answers=model.answers)
 
 
 def conventions(plan: Plan, results: Results) -> str:
