@@ -1,4 +1,7 @@
-"""The bundled data: counts that WordNet and the paper fix, licences, and that its command makes it again."""
+"""The bundled data: counts that WordNet and the paper fix, licences, and that its command makes it again.
+
+Long: one file for all that is bundled.
+"""
 
 import csv
 import json
