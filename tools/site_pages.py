@@ -3,6 +3,9 @@
 Command lines come from their parsers, columns and options from the code, the tutorial from the notebook, which is run,
 decisions from their folder, and README, CONTRIBUTING and CHANGELOG from the root, with their links turned to the site's
 pages. A link that leads nowhere is a warning, and warnings end the build.
+
+Tables of columns, options and keys stand in docs/ too, for those who read it there. `python tools/site_pages.py` writes
+them again; one that the code has left behind is a warning.
 """
 
 import argparse
@@ -64,11 +67,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what stands in curly comments: ``<!-- columns -->`` and the like."""
-    for name, make in MADE.items():
-        marker = f"<!-- {name} -->"
-        if marker in markdown:
-            markdown = markdown.replace(marker, make())
+    """Turn links to the root to the site's pages."""
+    if _with_tables(markdown) != markdown:
+        _log.warning(f"{page.file.src_uri} has an old table; python tools/site_pages.py writes it again")
     return _LINK.sub(lambda link: f"]({_target(link[1], page.file.src_uri)})", markdown)
 
 
@@ -211,6 +212,15 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _with_tables(markdown: str) -> str:
+    """A page whose tables, from ``<!-- columns -->`` or the like to ``<!-- end -->``, are as the code makes them."""
+
+    def table(found: re.Match[str]) -> str:
+        return f"<!-- {found[1]} -->\n\n{MADE[found[1]]()}\n\n<!-- end -->"
+
+    return re.sub(rf"<!-- ({'|'.join(MADE)}) -->.*?<!-- end -->", table, markdown, flags=re.DOTALL)
+
+
 def _readings() -> str:
     from calm_gui.core.readings import READINGS
 
@@ -222,8 +232,12 @@ def _readings() -> str:
 
 
 def _methods() -> str:
-    from calm_gui.methods import METHODS
+    from importlib import import_module
 
+    from calm_gui.methods import METHODS, OF_TORCHCAM
+
+    for name in OF_TORCHCAM:  # listed whether or not torchcam is here
+        import_module(f"calm_gui.methods.{name}")
     rows = [f"| `{m.key}` | {m.title} | {(type(m).__doc__ or '').splitlines()[0]} |" for m in METHODS.values()]
     return "| key | method | what |\n|---|---|---|\n" + "\n".join(rows)
 
@@ -278,6 +292,11 @@ MADE = {
     "columns": _columns,
     "view": _view,
     "readings": _readings,
-    "methods": _methods,
+    "other methods": _methods,
     "recipe keys": _recipe_keys,
 }
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT), str(ROOT / "training"), str(ROOT / "resources")]
+    for path in (ROOT / "docs").rglob("*.md"):
+        path.write_text(_with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

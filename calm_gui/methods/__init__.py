@@ -20,12 +20,16 @@ from calm_gui.methods import grad_cam  # isort: skip
 from calm_gui.methods import occlusion  # isort: skip
 from calm_gui.methods import legrad  # isort: skip
 
+OF_TORCHCAM = ("layer_cam", "grad_cam_plus_plus", "score_cam", "finer_cam")
+"""Modules whose methods need torchcam to compute anything."""
+
 if find_spec("torchcam"):
-    for _name in ("layer_cam", "grad_cam_plus_plus", "score_cam", "finer_cam"):
+    for _name in OF_TORCHCAM:
         import_module(f"calm_gui.methods.{_name}")
 
 __all__ = [
     "METHODS",
+    "OF_TORCHCAM",
     "Method",
     "Tick",
     "attribute",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from calm_gui.session.summary_columns import MEANINGS
+
 ROOT = Path(__file__).resolve().parents[2]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("*.md"))
 CITED = re.compile(r"decisions?[ /]\[?(\d{4})\b")
@@ -44,3 +46,10 @@ def test_lines_of_documents_are_under_120_columns() -> None:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             table = line.lstrip().startswith("|")
             assert len(line) <= 120 or table or " " not in line.strip(), f"{path.relative_to(ROOT)}:{number}"
+
+
+def test_the_page_of_formats_holds_every_column_of_the_summary() -> None:
+    """In the repository too, not only on the site."""
+    page = (ROOT / "docs/formats.md").read_text("utf-8")
+    for name, meaning in MEANINGS.items():
+        assert f"| `{name}` | {meaning.replace('|', chr(92) + '|')} |" in page, "python tools/site_pages.py"
