@@ -4,6 +4,7 @@ Long: every rule of the layout is measured on one window, which takes a while to
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -128,6 +129,22 @@ def test_a_dock_from_outside_is_one_file(qapp: object, qtbot: QtBot) -> None:
         DOCKS.forget("notes")
     with pytest.raises(TypeError, match="lacks an area"):
         DOCKS.register(Dock("x", "X", "x", "top", 200, lambda _hub, _settings: Notes()))  # type: ignore[arg-type]
+
+
+def test_the_dock_that_contributing_shows_is_one(qapp: object, qtbot: QtBot) -> None:
+    text = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    (source,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "DockPanel" in block)
+    try:
+        exec(compile(source, "CONTRIBUTING.md", "exec"), {"__name__": "extremes_panel"})
+        window = build_window("demo", "cpu", Settings(None))
+        qtbot.addWidget(window)
+        window.show()
+        window.docks.open("extremes")
+        window.workspace.open_pictures([sample_pictures()[2]])
+        qtbot.waitUntil(lambda: " to " in window.panel("extremes").words.text(), timeout=60_000)
+        window.close()
+    finally:
+        DOCKS.forget("extremes")
 
 
 def test_a_folded_dock_costs_nothing_until_it_is_seen(own_window: MainWindow) -> None:
