@@ -133,6 +133,8 @@ def test_a_session_that_cannot_be_opened_leaves_what_is_open(
     before = workspace.state
     workspace.open_session(path)
     _shows_what_it_did(workspace, before)
+    if fault == "checkpoint gone":
+        assert "isn't here. When it was saved it showed: Attribution" in workspace.told[-1]  # type: ignore[attr-defined]
 
 
 def test_a_checkpoint_that_cannot_be_opened_leaves_what_is_open(workspace: Workspace, tmp_path: Path) -> None:
