@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar
 from calm_gui.qt.icons import icon
 from calm_gui.qt.settings import Settings
 
-__all__ = ["Command", "add_menus", "add_recent_menus"]
+__all__ = ["Command", "add_menus", "add_recent_menus", "first_menu"]
 
 
 class Command(NamedTuple):
@@ -88,8 +88,7 @@ def add_recent_menus(
     window: QMainWindow, bar: QMenuBar, settings: Settings, open_paths: Callable[[list[str]], object]
 ) -> None:
     """Add submenus of recently opened pictures, checkpoints and sessions to the first menu."""
-    first = bar.actions()[0].menu()
-    assert isinstance(first, QMenu)
+    first = first_menu(bar)
     before = first.actions()[-1]
     for title, kind in (
         ("Recent pict&ures", "pictures"),
@@ -100,6 +99,11 @@ def add_recent_menus(
         menu.aboutToShow.connect(lambda m=menu, k=kind: _fill_recent(m, settings.recent(k), open_paths))
         first.insertMenu(before, menu)
     first.insertSeparator(before)
+
+
+def first_menu(bar: QMenuBar) -> QMenu:
+    """A bar's menu *File*, not asked for through its action, which before PySide6 6.11.2 deletes it."""
+    return bar.findChildren(QMenu)[0]
 
 
 def _fill_recent(menu: QMenu, paths: list[str], open_paths: Callable[[list[str]], object]) -> None:

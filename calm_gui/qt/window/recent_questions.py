@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 
 from calm_gui.qt.hub import Hub
 from calm_gui.qt.settings import Settings
+from calm_gui.qt.window.actions import first_menu
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import shows_from_text, shows_text
 from calm_gui.session.scene import Scene
@@ -41,8 +42,7 @@ class RecentQuestions(QObject):
 
     def add_menu(self, bar: QMenuBar, before: str) -> QMenu:
         """Add the menu to the first menu of a bar, before the action of that name."""
-        first = bar.actions()[0].menu()
-        assert isinstance(first, QMenu)
+        first = first_menu(bar)
         menu = QMenu("Recent &questions", first)
         menu.aboutToShow.connect(lambda: self.fill(menu))
         place = next((action for action in first.actions() if action.objectName() == before), first.actions()[-1])
