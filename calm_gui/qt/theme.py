@@ -143,6 +143,7 @@ QListView#film::item:selected {{ background: {chosen}; border: 1px solid {accent
 QFrame#ledger {{ background: {panel}; border-top: 1px solid {border}; }}
 QLabel#muted {{ color: {muted}; }}
 QLabel#heading {{ font-weight: 600; }}
+QLabel#overPicture {{ background: {panel}; border-radius: 4px; }}
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
     background: {field}; border: 1px solid {border}; border-radius: 5px; padding: 3px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};

@@ -1,6 +1,7 @@
 """Keys and clicks do one thing each: moving chooses nothing, nor does a right click; copying takes what is selected."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -10,12 +11,14 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.core.geometry import Box
 from calm_gui.core.readings import READINGS
 from calm_gui.qt.classes.hierarchy_model import KEY_ROLE
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.expression import Expression
 from calm_gui.session.pane import Pane
 from calm_gui.session.suggestions import found_sets, suggested_sets
+from calm_gui.session.truth import GroundTruth
 
 Settle = Callable[[], None]
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -225,6 +228,14 @@ def test_the_slider_shows_one_map_left_and_the_other_right_of_a_line(window: Mai
         assert (seen.pixelColor(x, y) == right) == (split == 0.25)
     QTest.keyClick(slider._grip, Qt.Key.Key_Left)
     assert slider.split == pytest.approx(0.73)
+    slider.split = 0.5
+    said = window.hub.scene.panes[1]
+    assert slider.label.isVisible() and slider.label.text() == f"{said.label} · {said.name}"
+    assert slider.label.geometry().right() < slider.width() and slider.label.height() >= 12
+    truth = (Box(20.0, 20.0, 120.0, 120.0),)
+    window.workspace.truth = GroundTruth(boxes={Path(window.workspace.state.picture).name: truth})
+    window.workspace.changed()
+    assert one._truth == other._truth == truth
     window.pane_actions.escape()
     assert slider.isHidden()
 

@@ -71,6 +71,26 @@ def test_panes_of_other_methods_name_the_method(window: MainWindow, settle: Call
     assert [name[:8] for name in seen] == ["Attribut", "Gradient", "Integrat"]
 
 
+def test_the_checkpoint_gives_way_where_the_method_would_have_no_place(qapp: object, qtbot: QtBot) -> None:
+    header = PaneHeader()
+    qtbot.addWidget(header)
+    header.show_texts(HeaderTexts("Gradient", "A", "class 2", "", True, None, "folder/plain.weights"), "")
+    label, name, _, source = header.fitting_beside_source(215)
+    assert (label, name) == ("Gradient", "class 2") and source.startswith("f") and "…" in source
+    assert header.fitting_beside_source(500) == ("Gradient", "class 2", "", "folder/plain.weights")
+
+
+def test_headings_of_lists_are_shortened_instead_of_reaching_below_the_arrow(window: MainWindow) -> None:
+    headers = [window.panel("classes").tree.header()]
+    headers += [window.panel(key).table.horizontalHeader() for key in ("regions", "results")]
+    for header in headers:
+        assert header.textElideMode() == Qt.TextElideMode.ElideRight
+
+
+def test_the_ladder_without_a_picture_asks_for_one(own_window: MainWindow) -> None:
+    assert own_window.panel("ladder").row._empty == "Open a picture to see its ladder."
+
+
 def test_titles_of_six_panes_in_a_small_window_tell_them_apart(own_window: MainWindow, qtbot: QtBot) -> None:
     own_window.resize(900, 600)
     own_window.workspace.open_pictures([sample_pictures()[0]])

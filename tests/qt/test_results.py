@@ -66,6 +66,7 @@ def test_the_filter_works_as_typed_and_an_empty_one_shows_all(panel: ResultsPane
     assert "comparisons" in panel.message.text()
     panel.filter.clear()
     assert panel.filtered.rowCount() == 3 and panel.words.text() == "3 rows"
+    assert "1 failed" in panel.message.text()  # what the run said comes back
 
 
 def test_sorting_is_by_value(panel: ResultsPanel) -> None:

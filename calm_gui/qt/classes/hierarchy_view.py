@@ -59,6 +59,7 @@ class HierarchyView(QTreeView):
         self.setExpandsOnDoubleClick(False)
         header = self.header()
         header.setStretchLastSection(False)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)  # and not below the arrow
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionHidden(SIZE, True)  # it stands after the name
         header.setSectionResizeMode(PROBABILITY, QHeaderView.ResizeMode.Fixed)

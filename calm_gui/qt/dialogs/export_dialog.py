@@ -262,7 +262,8 @@ class ExportDialog(QDialog):
     def show_preview(self) -> None:
         """Draw the preview, or say why there is none."""
         try:
-            figure = self.figure(_PREVIEW_DPI)
+            ratio = self.devicePixelRatioF()
+            figure = self.figure(round(_PREVIEW_DPI * ratio))
         except Exception as error:
             self.preview.clear()
             self._say(told_failure(error))
@@ -271,11 +272,11 @@ class ExportDialog(QDialog):
         canvas.draw()
         width, height = canvas.get_width_height()
         image = QImage(canvas.buffer_rgba(), width, height, QImage.Format.Format_RGBA8888).copy()
-        self.preview.setPixmap(
-            QPixmap.fromImage(image).scaled(
-                self.preview.size(), Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-            )
+        pixels = QPixmap.fromImage(image).scaled(
+            self.preview.size() * ratio, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
         )
+        pixels.setDevicePixelRatio(ratio)
+        self.preview.setPixmap(pixels)
         gaps = figure.missing_glyphs()
         self._say(f"no font here can draw {' '.join(gaps)}" if gaps else "")
 

@@ -28,6 +28,7 @@ _GAP = 5
 _STRIP_WIDTH = 124
 _CAM = "CAM's maps don't add up over groups, so there is no ladder."
 _NOTHING = "Choose a class or group, and a checkpoint with a hierarchy."
+_NO_PICTURE = "Open a picture to see its ladder."
 
 
 class LadderRows(QWidget):
@@ -78,8 +79,10 @@ class LadderRows(QWidget):
         view = scene.state.view
         rows, look = self._rows(), self._look
         self._contrast = scene.contrast
-        awaited = scene.explanation is None and scene.state.picture is not None
-        self._empty = "" if awaited else _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
+        if scene.explanation is None:  # with a picture it's awaited
+            self._empty = "" if scene.state.picture is not None else _NO_PICTURE
+        else:
+            self._empty = _CAM if isinstance(scene.explanation, CamExplanation) else _NOTHING
         self._look = (view.sequential, view.opacity, view.overlay, scene.explanation, numbers.decimals(), self._empty)
         if len(steps) != len(self.steps):
             self.steps = steps

@@ -86,6 +86,7 @@ class RegionPanel(DockPanel):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
         self._fit_numbers([("", 0.0, 0.0, 0)])
         self.table.setSortingEnabled(True)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
         self.table.verticalHeader().hide()
         self.table.setToolTip(

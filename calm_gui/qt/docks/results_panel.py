@@ -68,6 +68,7 @@ class _Table(QTableView):
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setSortingEnabled(True)
+        self.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setIconSize(QSize(_THUMBNAIL, _THUMBNAIL))
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(max(_THUMBNAIL + 4, self.fontMetrics().height() + 6))
@@ -214,7 +215,10 @@ class ResultsPanel(DockPanel):
         self._test = test
         self.filtered.show_those(test)
         self._count()
-        self._say("" if not text or self.filtered.rowCount() else self._why_none(text))
+        if text and not self.filtered.rowCount():
+            self._say(self._why_none(text))
+        elif (run := self.run) is not None:  # what a half typed filter was told doesn't outlive it
+            self._say(run.words, bool(run.error))
 
     def _why_none(self, text: str) -> str:
         from calm_gui.session.condition import what_is_empty

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.theme import current_theme
+from calm_gui.qt.widgets.elided_label import ElidedLabel
 
 __all__ = ["BeforeAfter"]
 
@@ -50,16 +51,21 @@ class BeforeAfter(QWidget):
     ----------
     canvas : MapCanvas
         The second one.
-    label : str
-        What it shows.
+    label : ElidedLabel
+        What it shows, at the right of the line; what is left of it stands in the pane's header.
     """
 
     def __init__(self, below: MapCanvas) -> None:
         super().__init__(below)
         self._below = below
         self._split = 0.5
-        self.label = ""
         self.canvas = MapCanvas(self)
+        self.label = ElidedLabel()
+        self.label.setParent(self)
+        self.label.setObjectName("overPicture")
+        self.label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.label.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)  # it paints its text itself
+        self.label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._grip = _Grip(self, below)
         below.installEventFilter(self)
         self._place()
@@ -79,12 +85,20 @@ class BeforeAfter(QWidget):
         self._split = min(1.0, max(0.0, value))
         self._place()
 
+    def name(self, text: str, shorter: str) -> None:
+        """Say what the second canvas shows, or where there is less room what is different about it."""
+        self.label.setText(text, *([shorter] if shorter else []))
+        self._place()
+
     def _place(self) -> None:
         whole = self._below.rect()
         x = round(self._split * whole.width())
         self.setGeometry(QRect(x, 0, whole.width() - x, whole.height()))
         self.canvas.setGeometry(QRect(-x, 0, whole.width(), whole.height()))
         self._grip.setGeometry(QRect(x - _GRIP // 2, 0, _GRIP, whole.height()))
+        metrics = self.label.fontMetrics()
+        width = min(metrics.horizontalAdvance(self.label.text()) + 12, self.width() - 2 * _GRIP)
+        self.label.setGeometry(_GRIP, 4, max(0, width), metrics.height() + 4)
         self._grip.raise_()
 
     def showEvent(self, event: object) -> None:

@@ -110,6 +110,24 @@ class PaneHeader(QWidget):
             return "", plain.elidedText(texts.name, elide, room - badge), number
         return bold.elidedText(texts.label, elide, room), "", number
 
+    def fitting_beside_source(self, width: int) -> tuple[str, str, str, str]:
+        """Label, name, number and the checkpoint's name; the last gets shorter where the label would have no place."""
+        if not self.texts.source:
+            return *self.fitting(width), ""
+        metrics, source = self.fontMetrics(), self.fitting_source(width)
+        beside = metrics.horizontalAdvance(source) + _GAP
+        label, name, number = self.fitting(width - beside)
+        if self.texts.label and not label:
+            room = beside - _GAP
+            while room > _LEAST and not label:
+                room -= _GAP
+                label, name, number = self.fitting(width - room - _GAP)
+            shorter = metrics.elidedText(source, Qt.TextElideMode.ElideMiddle, room)
+            if label:
+                return label, name, number, shorter
+            label, name, number = self.fitting(width - beside)
+        return label, name, number, source
+
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, middle = current_theme(), int(Qt.AlignmentFlag.AlignVCenter)
         painter = QPainter(self)
@@ -117,9 +135,7 @@ class PaneHeader(QWidget):
         area = self.rect().adjusted(7, 0, -2, 0)
         failed = self.texts.passed is False
         mark = painter.fontMetrics().horizontalAdvance("✗ ") if failed else 0
-        source = self.fitting_source(area.width() - mark) if self.texts.source else ""
-        beside = painter.fontMetrics().horizontalAdvance(source) + _GAP if source else 0
-        label, name, number = self.fitting(area.width() - mark - beside)
+        label, name, number, source = self.fitting_beside_source(area.width() - mark)
         left = area.left()
         painter.setFont(self._bold)
         painter.setPen(QColor(theme.text))

@@ -144,9 +144,13 @@ class PaneWidget(QFrame):
             self.wire(self.slider.canvas)
         picture = other.pane.picture or scene.state.picture
         regions = scene.state.regions_of(picture) if scene.state.view.regions else ()
-        self.slider.canvas.show_content(other, scene.state.view, regions)
+        truth = self._hub.workspace.truth.boxes_of(picture) if picture else ()
+        self.slider.canvas.show_content(other, scene.state.view, regions, truth, picture)
         self.slider.canvas.tool = self.canvas.tool
-        self.slider.label = " · ".join(part for part in (other.label, other.source) if part)
+        own = self._content
+        left = (own.label, own.name, own.source) if own is not None else ()
+        right = [part for part in (other.label, other.name, other.source) if part]
+        self.slider.name(" · ".join(right), " · ".join(part for part in right if part not in left))
         self.slider.show()
         self.slider.raise_()
 
