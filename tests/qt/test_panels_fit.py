@@ -4,15 +4,17 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication
+from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog
 from pytestqt.qtbot import QtBot
 
 from calm_gui.api import bundled_checkpoints, sample_pictures
+from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.docks.region_panel import RegionPanel
 from calm_gui.qt.panes.colour_bar import ColourBar
 from calm_gui.qt.panes.pane_header import HeaderTexts, PaneHeader
+from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.layouts import LAYOUTS
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.render.naming import number_text
@@ -78,6 +80,28 @@ def test_the_checkpoint_gives_way_where_the_method_would_have_no_place(qapp: obj
     label, name, _, source = header.fitting_beside_source(215)
     assert (label, name) == ("Gradient", "class 2") and source.startswith("f") and "…" in source
     assert header.fitting_beside_source(500) == ("Gradient", "class 2", "", "folder/plain.weights")
+
+
+def test_the_view_panel_is_seen_whole_in_the_smallest_window(own_window: MainWindow, qtbot: QtBot) -> None:
+    own_window.resize(760, 520)
+    own_window.docks.open("view")
+    page = own_window.panel("view").scroller
+    qtbot.waitUntil(lambda: page.verticalScrollBar().isVisible(), timeout=5_000)
+    qtbot.waitUntil(lambda: page.widget().width() <= page.viewport().width(), timeout=5_000)
+
+
+def test_the_preview_of_a_figure_has_the_pixels_of_the_screen(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ExportDialog, "devicePixelRatioF", lambda self: 2.0)
+    dialog = ExportDialog(window.hub, Settings(None), window)
+    qtbot.addWidget(dialog)
+    given: list[QPixmap] = []  # a label on a screen of one pixel to one gives back a smaller one
+    monkeypatch.setattr(dialog.preview, "setPixmap", given.append)
+    dialog.show_preview()
+    seen = given[-1]
+    assert seen.devicePixelRatio() == 2 and seen.deviceIndependentSize().width() <= dialog.preview.width()
+    assert max(seen.width() / dialog.preview.width(), seen.height() / dialog.preview.height()) == pytest.approx(2, 0.01)
 
 
 def test_headings_of_lists_are_shortened_instead_of_reaching_below_the_arrow(window: MainWindow) -> None:

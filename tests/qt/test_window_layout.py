@@ -297,6 +297,19 @@ def test_pictures_alone_leaves_panes_and_scale_and_escape_ends_it(tried: MainWin
     assert tried.question.isVisible() and tried.docks.is_open("classes") and tried.ledger.isVisible()
 
 
+def test_a_dock_that_is_opened_is_seen_though_the_pictures_were_alone(tried: MainWindow) -> None:
+    alone = tried.actions_by_name["pictures_alone"]
+    for opened in (lambda: tried.docks.open("results"), tried.actions_by_name["dock_values"].trigger):
+        tried.docks.forget()
+        alone.setChecked(True)
+        settle(tried)
+        opened()
+        settle(tried)
+        assert not alone.isChecked() and tried.question.isVisible() and len(tried.docks.wanted) > 0
+        assert tried.docks.is_open(tried.docks.wanted[-1]) and tried.docks.is_open("classes")
+    tried.docks.forget()
+
+
 def test_windows_and_dialogs_are_never_larger_than_the_screen(qapp: object, qtbot: QtBot) -> None:
     room = QApplication.primaryScreen().availableGeometry()
     for size in ((5000, 300), (300, 5000), (5000, 5000)):

@@ -365,7 +365,7 @@ VIEW = DOCKS.register(
         tip="Scale, colours and outline of the maps",
         area="right",
         size=272,
-        least=190,
+        least=264,  # what its rows need, with the scroll bar
         make=lambda hub, _: ViewPanel(hub),
     )
 )

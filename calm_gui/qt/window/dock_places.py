@@ -47,9 +47,12 @@ class DockPlaces(QObject):
     -------
     changed
         Other docks are open.
+    opened_unseen
+        A dock was opened while the pictures are alone.
     """
 
     changed = Signal()
+    opened_unseen = Signal()
 
     def __init__(self, window: QMainWindow, hub: Hub, settings: Settings) -> None:
         super().__init__(window)
@@ -133,6 +136,8 @@ class DockPlaces(QObject):
             key
         ]
         self._insisted.add(key)
+        if self._alone:
+            self.opened_unseen.emit()
         self.apply()
         self.frames[key].raise_()
 
@@ -158,6 +163,8 @@ class DockPlaces(QObject):
             back = self._folded.get(area) or first
             self.wanted = [key for key in self.wanted if key not in back] + back
             self._insisted.update(back)
+            if self._alone:
+                self.opened_unseen.emit()
         self.apply()
 
     def pictures_alone(self, on: bool) -> None:

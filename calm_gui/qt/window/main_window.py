@@ -149,6 +149,7 @@ class MainWindow(QMainWindow):
             lambda reading: self.workspace.change_pane(self.workspace.state.active, shows=reading)
         )
         self.docks.changed.connect(self._follow_docks)
+        self.docks.opened_unseen.connect(lambda: self.actions_by_name["pictures_alone"].setChecked(False))
         self.empty.pictures_wanted.connect(self.files.open_pictures)
         self.empty.folder_wanted.connect(self.files.open_folder)
         self.empty.samples_wanted.connect(lambda: self.workspace.open_pictures(sample_pictures()))
