@@ -1,6 +1,7 @@
 """Icons: bundled SVG outlines, drawn in the theme's text colour."""
 
 import math
+from functools import cache
 
 from PySide6.QtCore import QBuffer, QSize
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QImage, QImageReader, QPainter, QPixmap
@@ -37,6 +38,7 @@ def icon(name: str) -> QIcon:
     return result
 
 
+@cache
 def _drawn(svg: bytes, side: int) -> QImage:
     """An outline as a picture, square, of a side in pixels; drawing it takes longer than colouring it."""
     buffer = QBuffer()

@@ -52,7 +52,7 @@ def test_a_pictures_menu_acts_on_its_pane(window: MainWindow) -> None:
     assert shown[0] == shown[1]
     assert {"Shows", "Copy pane as picture", "Export figure…", "Rectangle region", "Enlarge the pane"} <= {*shown[0]}
     menu = window.pane_actions.menu(2)
-    submenu = next(action.menu() for action in menu.actions() if action.text() == "Shows")
+    submenu = next(one for one in menu.findChildren(QMenu) if one.title() == "Shows")
     assert isinstance(submenu, QMenu)
     click(submenu, READINGS["conditional"].label)
     assert window.workspace.state.panes[2].shows is READINGS["conditional"]

@@ -51,8 +51,8 @@ class Hand:
     def menu(self, title: str, name: str) -> None:
         """Open a menu of the window with a click, and click an entry."""
         action: QAction = self.window.actions_by_name[name]
-        menu = next(a.menu() for a in self.window.menu_row.menus.actions() if a.text().replace("&", "") == title)
-        assert isinstance(menu, QMenu) and action in menu.actions()
+        menus = self.window.menu_row.menus.findChildren(QMenu)
+        assert action in next(menu for menu in menus if menu.title().replace("&", "") == title).actions()
         self.count += 2
         action.trigger()
         QApplication.processEvents()

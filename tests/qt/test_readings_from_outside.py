@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
 
 from calm_gui.api import bundled_checkpoints
 from calm_gui.core.joint import ClassScores
@@ -44,7 +45,7 @@ def choose(window: MainWindow, title: str) -> QAction:
     menu.aboutToShow.emit()
     entries = [
         *menu.actions(),
-        *(entry for action in menu.actions() if action.menu() for entry in action.menu().actions()),
+        *(entry for submenu in menu.findChildren(QMenu) for entry in submenu.actions()),
     ]
     return next(entry for entry in entries if entry.text().startswith(title))
 
