@@ -170,7 +170,7 @@ SCENES: dict[str, Callable[[MainWindow], None]] = {
 }
 
 DIALOGS: dict[str, Callable[[MainWindow], QWidget]] = {
-    "annotate": lambda window: AnnotationDialog(window.hub, from_table=False, parent=window),
+    "annotate": lambda window: AnnotationDialog(window.hub, Settings(None), from_table=False, parent=window),
     "checkpoint": lambda window: CheckpointDialog(window.hub, window),
     "keys": lambda window: KeysDialog(window.actions_by_name, Settings(None), window),
     "export": lambda window: ExportDialog(window.hub, Settings(None), window),

@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -286,3 +287,14 @@ def test_what_am_i_looking_at_frames_and_explains_each_part_once(window: MainWin
         dialog.on.click()
     assert titles == [stop.title for stop in STOPS] and not dialog.isVisible()
     dialog.deleteLater()
+
+
+def test_the_dialogs_of_the_documentations_pictures_open(window: MainWindow) -> None:
+    spec = spec_from_file_location("figures", Path(__file__).parents[2] / "tools/figures.py")
+    assert spec is not None and spec.loader is not None
+    figures = module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    for name, opened in figures.DIALOGS.items():
+        dialog = opened(window)
+        assert dialog.windowTitle(), name
+        dialog.deleteLater()
