@@ -114,12 +114,12 @@ class Scale:
         return sorted(ends + middle)
 
     def round_values(self, about: int = 5) -> list[float]:
-        """About so many round values between the ends: powers of ten, or multiples of a round step."""
+        """About so many values between the ends that are round as written: powers of ten, multiples of a round step."""
         if not self.high > self.low:
             return []
         if self.spacing == "log":
-            first, last = math.log10(self.low), math.log10(self.high)
-            return [10.0**e for e in range(math.ceil(first), math.floor(last) + 1)]
+            first, last = math.log10(self.low * self.factor), math.log10(self.high * self.factor)
+            return [10.0**e / self.factor for e in range(math.ceil(first), math.floor(last) + 1)]
         step = _round_step((self.high - self.low) * self.factor / about) / self.factor
         return [i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 

@@ -1,6 +1,7 @@
 """Limits of scales: whose they are, what they do, and that sessions keep them."""
 
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -99,3 +100,11 @@ def test_limits_that_make_no_sense_are_a_sentence(tmp_path: Path, broken: object
     path.write_text(json.dumps(data), "utf-8")
     with pytest.raises(SessionError, match="invalid value"):
         load_session(path)
+
+
+@pytest.mark.parametrize("factor", [1.0, 49.0, 196.0])
+def test_ticks_of_a_logarithmic_scale_are_powers_of_ten_as_written(factor: float) -> None:
+    scale = Scale(2.35e-6, 0.0235, "log", factor=factor)
+    values = [value * factor for value in scale.round_values()]
+    assert len(values) == 4
+    assert [10.0 ** round(math.log10(value)) for value in values] == pytest.approx(values)
