@@ -8,12 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from calm_gui.api import sample_pictures
+from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.qt.dialogs.batch_dialog import BatchDialog, start_run
 from calm_gui.qt.docks.results_panel import ResultsPanel
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
 from calm_gui.session.batch import BatchPlan
+from calm_gui.session.expression import Expression
 from calm_gui.session.request import Request
 from calm_gui.session.results_table import SHOWN_COLUMNS, table_text
 from calm_gui.session.summary_columns import COLUMNS
@@ -94,6 +95,27 @@ def test_arrows_and_double_click_show_the_picture_with_the_rows_target(
     panel.show_row(0)  # a picture that isn't open comes beside those that are
     assert len(window.workspace.state.pictures) == 3
     assert window.workspace.state.picture == panel.filtered.row_at(0).picture
+
+
+def test_rows_of_another_checkpoint_leave_the_target_and_say_so(
+    window: MainWindow, panel: ResultsPanel, settle: object
+) -> None:
+    workspace, own = window.workspace, window.workspace.state.selection.checkpoint
+    complaints: list[str] = []
+    workspace.on_complaint(complaints.append)
+    workspace.open_checkpoint(bundled_checkpoints()["demo-cam"])
+    settle()  # type: ignore[operator]
+    workspace.set_target(Expression.of("n02084071"))
+    panel.show_row(1)
+    assert workspace.state.picture == panel.filtered.row_at(1).picture
+    assert workspace.state.selection.target == Expression.of("n02084071")
+    assert "A stays as it is" in complaints[-1] and workspace.name_of(own) in complaints[-1]
+    workspace.open_checkpoint(own)
+    settle()  # type: ignore[operator]
+    complaints.clear()
+    panel.show_row(1)
+    assert workspace.state.selection.target.terms[0].key == "@predicted"
+    assert not any(complaints)
 
 
 def test_show_as_pictures_filters_the_film_and_drops_nothing(window: MainWindow, panel: ResultsPanel) -> None:

@@ -245,7 +245,12 @@ class ResultsPanel(DockPanel):
             self._workspace.add_picture(row.picture)
         else:
             self._workspace.show_picture(pictures.index(row.picture))
-        if run is not None and run.checkpoint == self._workspace.state.selection.checkpoint:
+        if run is not None and run.checkpoint != self._workspace.state.selection.checkpoint:
+            self._workspace.complain(
+                f"A stays as it is: these rows were made with {self._workspace.name_of(run.checkpoint)}, "
+                "which isn't the current checkpoint"
+            )
+        elif run is not None:
             parts = [part.strip() for part in row.target.split(",")]
             self._workspace.set_target(Expression.of(*(f"#{p}" if p.isdecimal() else p for p in parts)))
 
