@@ -2,18 +2,18 @@
 
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from calm_gui.api import sample_pictures
 from calm_gui.qt import app
+from calm_gui.qt.panes.map_canvas import MapCanvas
 from calm_gui.qt.panes.map_layers import MapLayers
 from calm_gui.qt.settings import Settings
 from calm_gui.qt.window.main_window import MainWindow
-from calm_gui.session.expression import Expression
 
 
 @pytest.fixture
@@ -33,20 +33,26 @@ def shares(monkeypatch: pytest.MonkeyPatch) -> dict[object, list[float]]:
 
 @pytest.mark.parametrize("fades", [True, False])
 def test_a_map_that_was_waited_for_fades_in_once(
-    own_window: MainWindow, qtbot: QtBot, shares: dict[object, list[float]], fades: bool
+    window: MainWindow, qtbot: QtBot, shares: dict[object, list[float]], fades: bool
 ) -> None:
-    own_window.hub.fades = fades
-    own_window.workspace.open_pictures(sample_pictures()[:1])
-    panes = len(own_window.workspace.state.panes)
-    qtbot.waitUntil(lambda: not own_window.workspace.busy, timeout=60_000)
-    qtbot.waitUntil(lambda: len(shares) == panes and all(s[-1] == 1.0 for s in shares.values()), timeout=5_000)
-    for of_pane in shares.values():
-        assert of_pane == sorted(of_pane) and (min(of_pane) < 0.9) == fades
-    shares.clear()
-    own_window.workspace.set_target(Expression.of("n02084071"))  # this map isn't waited for
-    qtbot.waitUntil(lambda: bool(shares) and not own_window.workspace.busy, timeout=60_000)
+    content, other = window.hub.scene.panes[:2]
+    waiting = replace(content, explanation=None, shown=None, early=content.pixels)
+    view = window.workspace.state.view
+    canvas = MapCanvas()
+    qtbot.addWidget(canvas)
+    canvas.resize(300, 300)
+    canvas.show()
+    canvas.fades = fades
+    canvas.show_content(waiting, view)
     QApplication.processEvents()
-    assert {share for of_pane in shares.values() for share in of_pane} == {1.0}
+    assert canvas.layers not in shares
+    canvas.show_content(content, view)
+    qtbot.waitUntil(lambda: shares.get(canvas.layers, [0.0])[-1] == 1.0, timeout=5_000)
+    painted = shares.pop(canvas.layers)
+    assert painted == sorted(painted) and (min(painted) == 0.0) == fades
+    canvas.show_content(other, view)  # this map isn't waited for
+    QApplication.processEvents()
+    assert set(shares[canvas.layers]) == {1.0}
 
 
 def test_the_program_lets_maps_fade_and_pictures_of_it_do_not(

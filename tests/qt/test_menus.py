@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -186,8 +187,10 @@ def test_the_menu_of_results_is_for_the_row_under_the_mouse(
     table.verticalHeader().setDefaultSectionSize(20)
     table.selectRow(2)
     row = table.visualRect(table.model().index(1, 0)).center()
+    QTest.keyPress(table, Qt.Key.Key_Control, Qt.KeyboardModifier.ControlModifier)
     assert ask(table.viewport(), row) == of_rows + of_all
-    assert {index.row() for index in table.selectedIndexes()} == {1}
+    assert {index.row() for index in table.selectedIndexes()} == {1}, "alone, whatever keys are held"
+    QTest.keyRelease(table, Qt.Key.Key_Control)
     assert ask(table, QPoint(0, 0), KEYBOARD) == of_rows + of_all
     assert ask(table.viewport(), below(table)) == of_all
     click(panel.menu(1), "Show the picture with this target")

@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_to_costs_nothing_else(tmp_path, raw, ca
     files.keep(KEY, *raw)
     files.remember_device("auto", "cpu")
     assert files.get(KEY) is None and files.device_of("auto") is None
-    assert sum("aren't kept" in record.message for record in caplog.records) == 1
+    assert sum("explanations couldn't be saved" in record.message for record in caplog.records) == 1
 
 
 def test_the_key_holds_all_that_the_numbers_depend_on(tmp_path):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -269,7 +269,8 @@ class ResultsPanel(DockPanel):
 
     def _show_menu(self, index: QModelIndex, place: QPoint) -> None:
         if index.isValid() and not self.table.selectionModel().isRowSelected(index.row()):
-            self.table.selectRow(index.row())
+            row = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.table.selectionModel().setCurrentIndex(index, row)  # alone, whatever keys are held
         if self.filtered.rowCount():
             show_menu(self.menu(index.row()), place)
 
