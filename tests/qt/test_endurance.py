@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machine import slowness
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -28,6 +29,7 @@ from calm_gui.session.state import Threshold
 
 MOST_GROWTH = 30 * 2**20
 MOST_BLOCKED = 0.050
+"""Seconds, on a core as `slowness` has it."""
 
 
 def resident() -> int:
@@ -134,9 +136,10 @@ def test_no_action_blocks_the_event_loop(window: MainWindow) -> None:
         window.workspace.store.undo()
     window.panel("classes").tree.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     # The first time fills caches of colours, fonts and texts. Of the others the least: what runs beside us only adds.
-    assert max(rounds[0].values()) < 2 * MOST_BLOCKED, rounds[0]
+    most = MOST_BLOCKED * slowness()
+    assert max(rounds[0].values()) < 2 * most, (most, rounds[0])
     blocked = {name: min(one[name] for one in rounds[1:]) for name in rounds[0]}
-    assert max(blocked.values()) < MOST_BLOCKED, blocked
+    assert max(blocked.values()) < most, (most, blocked)
 
 
 def test_changing_the_theme_blocks_twice_but_briefly(window: MainWindow) -> None:
@@ -153,7 +156,8 @@ def test_changing_the_theme_blocks_twice_but_briefly(window: MainWindow) -> None
         QApplication.processEvents()
         changed.append(middle - start)
         painted.append(time.thread_time() - middle)
-    assert min(changed) < MOST_BLOCKED and min(painted) < MOST_BLOCKED, (changed, painted)
+    most = MOST_BLOCKED * slowness()
+    assert min(changed) < most and min(painted) < most, (most, changed, painted)
 
 
 @pytest.mark.slow
