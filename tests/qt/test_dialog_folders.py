@@ -103,14 +103,20 @@ def results_ask(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return ask
 
 
-def test_every_dialog_begins_by_one_rule(
-    window: MainWindow, settle: Callable[[], None], begun: list[str], tmp_path: Path, results_ask: Ask
-) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    shutil.copy(sample_pictures()[0], mine / "hound.jpg")
-    window.workspace.open_pictures([str(mine / "hound.jpg")])
+@pytest.fixture
+def mine(window: MainWindow, settle: Callable[[], None], tmp_path: Path) -> Path:
+    """A folder of one's own, whose only picture is open."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copy(sample_pictures()[0], folder / "hound.jpg")
+    window.workspace.open_pictures([str(folder / "hound.jpg")])
     settle()
+    return folder
+
+
+def test_every_dialog_begins_by_one_rule(
+    window: MainWindow, begun: list[str], tmp_path: Path, mine: Path, results_ask: Ask
+) -> None:
     asks = {**ASKS, "results": results_ask}
     last = tmp_path / "last"
     last.mkdir()
@@ -158,14 +164,10 @@ NAMES = {
 """What a save suggests with a picture, and without."""
 
 
+@pytest.mark.usefixtures("mine")
 def test_suggested_names_say_what_is_in_the_file(
-    window: MainWindow, settle: Callable[[], None], begun: list[str], tmp_path: Path, results_ask: Ask
+    window: MainWindow, settle: Callable[[], None], begun: list[str], results_ask: Ask
 ) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    shutil.copy(sample_pictures()[0], mine / "hound.jpg")
-    window.workspace.open_pictures([str(mine / "hound.jpg")])
-    settle()
     for with_picture in (True, False):
         for name, (named, unnamed) in NAMES.items():
             begun.clear()

@@ -143,8 +143,8 @@ def test_a_regions_menu_is_for_the_row_under_the_mouse(window: MainWindow, monke
     regions.setMaximumHeight(300)
     QApplication.processEvents()
     regions.setCurrentRow(2)
-    assert ask(regions.viewport(), regions.visualItemRect(regions.item(0)).center()) == ["Rename…", "Forget"]
-    assert ask(regions, QPoint(0, 0), KEYBOARD) == ["Rename…", "Forget"]
+    assert ask(regions.viewport(), regions.visualItemRect(regions.item(0)).center()) == ["Rename…", "Remove"]
+    assert ask(regions, QPoint(0, 0), KEYBOARD) == ["Rename…", "Remove"]
     assert not opens(regions.viewport(), below(regions))
     shown: list[QMenu] = []
     monkeypatch.setattr(region_panel, "show_menu", lambda menu, _: shown.append(menu))
@@ -153,7 +153,7 @@ def test_a_regions_menu_is_for_the_row_under_the_mouse(window: MainWindow, monke
         place = QPoint(0, 0) if at is None else regions.visualItemRect(regions.item(at)).center()
         regions.setCurrentRow(regions.count() - 1)
         opens(target, place, KEYBOARD if at is None else MOUSE)
-        click(shown.pop(), "Forget")
+        click(shown.pop(), "Remove")
         assert [region.name for region in workspace.state.regions] == left
 
 

@@ -70,7 +70,7 @@ class RegionPanel(DockPanel):
             "and p(A, z in R|x), p(B, z in R|x). Any class: p(z in R|x)"
         )
         self.numbers.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        rename, remove = QPushButton("Rename…"), QPushButton("Forget")
+        rename, remove = QPushButton("Rename…"), QPushButton("Remove")
         rename.clicked.connect(lambda: self._rename(self.regions.currentRow()))
         remove.clicked.connect(self._remove_chosen)
         self._buttons = (rename, remove)
@@ -171,7 +171,7 @@ class RegionPanel(DockPanel):
         if index.isValid():
             menu, row = QMenu(self), index.row()
             menu.addAction("Rename…", lambda: self._rename(row))
-            menu.addAction("Forget", lambda: self._remove(row))
+            menu.addAction("Remove", lambda: self._remove(row))
             show_menu(menu, place)
 
     def _show_class_menu(self, index: QModelIndex, place: QPoint) -> None:
