@@ -18,6 +18,9 @@ __all__ = ["LOG_DECADES", "Scale", "fit_scale", "remark", "shared_scale"]
 LOG_DECADES = 4
 """Decades that a logarithmic scale spans below its upper end."""
 
+_LEAST_SPAN = 1e-36
+"""Below it 255 / span is infinite in float32."""
+
 _MIDDLE = 128
 
 Spacing = Literal["linear", "log"]
@@ -76,9 +79,10 @@ class Scale:
             start, span = math.log(self.low), math.log(self.high / self.low)
         else:
             start, span = self.low, self.high - self.low
-        steps = (values - np.float32(start)) * np.float32(255.0 / span)
-        steps += np.float32(0.5)
-        return steps
+        number: type[np.floating[Any]] = np.float32 if span > _LEAST_SPAN else np.float64
+        steps = (values - number(start)) * number(255.0 / span)
+        steps += number(0.5)
+        return steps.astype(np.float32, copy=False)
 
     @staticmethod
     def clipped(steps: NDArray[np.float32]) -> NDArray[np.float32]:

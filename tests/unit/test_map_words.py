@@ -8,7 +8,7 @@ from calm_gui.render.argb import dim, even_shape, map_argb, winner_argb
 from calm_gui.render.colormap import colour_table
 from calm_gui.render.map_scale import map_scale
 from calm_gui.render.overlay import blend, winner_colours
-from calm_gui.render.scale import Scale
+from calm_gui.render.scale import Scale, fit_scale
 from tests.unit.synthetic import calm_explanation
 
 OPACITY = 0.6
@@ -47,6 +47,14 @@ def test_map_over_picture_is_the_librarys_blend(scale, nearest, width):
     # Each of both parts is rounded here, their sum there; and a value between two colours may get either.
     difference = np.abs(painted[..., :3].astype(int) - expected)
     assert difference.max() <= 4 and (difference > 1).mean() < 1e-3
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-6, 1e-12, 1e-30, 1e-37])
+@pytest.mark.parametrize("signed", [False, True])
+def test_scales_fit_tiny_values(size, signed):
+    values = (size * np.array([[-1, -0.5], [0.5, 1]] if signed else [[0, 0.25], [0.6, 1]])).astype(np.float32)
+    colours = fit_scale(values, signed).indices(values)
+    assert colours.tolist() == ([[0, 64], [191, 255]] if signed else [[0, 64], [153, 255]])
 
 
 def test_only_what_reaches_the_threshold_is_painted():
