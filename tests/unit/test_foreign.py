@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -280,6 +281,7 @@ def test_weights_and_their_average_are_told_apart_and_chosen(tmp_path: Path) -> 
     "extra",
     [
         {"args": argparse.Namespace(lr=0.1, nested=argparse.Namespace(a=[1, 2]))},
+        {"args": types.SimpleNamespace(lr=0.1)},
         {"args": munch.Munch(lr=0.1)},
         {"best": np.float64(0.5), "epoch": np.int64(3)},
         {"rng": np.random.RandomState(0).get_state()[1]},
@@ -288,6 +290,15 @@ def test_weights_and_their_average_are_told_apart_and_chosen(tmp_path: Path) -> 
 )
 def test_honest_extras_do_not_stand_in_the_way(tmp_path: Path, extra: dict[str, object]) -> None:
     torch.save({"state_dict": {"a": torch.arange(3)}, **extra}, tmp_path / "x.pth")
+    assert find_weights(read_foreign(tmp_path / "x.pth"), "x")[0]["a"].tolist() == [0, 1, 2]
+
+
+def test_numbers_of_an_older_numpy_are_read(tmp_path: Path) -> None:
+    content = {"state_dict": {"a": torch.arange(3)}, "best": np.float64(0.5), "lrs": np.arange(2.0)}
+    torch.save(content, tmp_path / "x.pth", _use_new_zipfile_serialization=False)
+    data = (tmp_path / "x.pth").read_bytes()
+    assert data.count(b"cnumpy._core.multiarray\n") == 2
+    (tmp_path / "x.pth").write_bytes(data.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n"))
     assert find_weights(read_foreign(tmp_path / "x.pth"), "x")[0]["a"].tolist() == [0, 1, 2]
 
 

@@ -17,6 +17,7 @@ from calm_gui.api import bundled_checkpoints, sample_pictures
 from calm_gui.errors import CheckpointError, DeviceMemoryError, NumericalError
 from calm_gui.model.calm import CalmHead, CamHead, HeadNetwork, check_raw_outputs
 from calm_gui.model.checkpoint import build_network, fitted_network, load_weights, read_checkpoint, save_checkpoint
+from calm_gui.model.device import choose_device
 from calm_gui.model.folding import folded
 from calm_gui.model.info import CheckpointInfo, InputSpec, _plain_text, read_info
 from calm_gui.model.loaded import LoadedModel, load_model
@@ -190,6 +191,21 @@ def test_a_description_of_a_network_that_cannot_be_built_is_refused(tiny: Path) 
         other = CheckpointInfo("calm-ml", backbone, 16, info.classes, input=info.input)
         with pytest.raises(CheckpointError):
             fitted_network(other, tensors, "tiny")
+
+
+def test_every_device_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for name, device in (
+        ("cpu", "cpu"),
+        ("cuda:1", "cuda:1"),
+        ("CUDA:1", "cuda:1"),
+        ("cuda", "cuda:0"),
+        ("auto", "cuda:0"),
+    ):
+        assert choose_device(name) == torch.device(device)
+    with pytest.raises(CheckpointError, match="no device 'cuda:2' here; there are cuda:0, cuda:1, "):
+        choose_device("cuda:2")
 
 
 def test_too_little_memory_on_the_device_is_its_own_error(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:

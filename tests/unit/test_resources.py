@@ -6,6 +6,7 @@ Long: one file for all that is bundled.
 import csv
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from zipfile import ZipFile
 
+import nltk
 import pytest
 from PIL import Image
 
@@ -159,7 +161,14 @@ def test_a_class_takes_its_nearest_listed_ancestor(nodes, ancestors):
     assert table[minivan] == hierarchy[CAR].classes
 
 
-def test_bundled_wordnet_answers_offline():
+def test_bundled_wordnet_answers_offline(monkeypatch):
+    def online(*_, **__):
+        raise AssertionError("something asks the net")
+
+    for name in ("getaddrinfo", "create_connection"):
+        monkeypatch.setattr(socket, name, online)
+    monkeypatch.setattr(nltk.data, "path", [])  # a WordNet of the machine's own isn't taken either
+    monkeypatch.setattr(wordnet, "_loaded", [])
     assert wordnet.describe("n01440764")[:2] == ("tench", ("Tinca tinca",))
     assert wordnet.hypernyms("n01440764") == ("n01439121",)
     assert wordnet.hypernyms("n00001740") == ()

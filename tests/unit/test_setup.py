@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -52,6 +53,12 @@ def tracked() -> list[Path]:
     listed = run("git", "ls-files", "-z")
     assert listed.returncode == 0, listed.stderr
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("kind", [UserWarning, RuntimeWarning, FutureWarning, DeprecationWarning])
+def test_warnings_are_errors_in_tests(kind):
+    with pytest.raises(kind):
+        warnings.warn("something goes away", kind, stacklevel=1)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -1,6 +1,7 @@
 """Readers of the data layouts, the check of files, transforms, and batches that don't depend on the processes."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from PIL import Image
 from calm_gui.core.classes import ClassInfo, ClassTable
 from calm_gui.errors import DataError
 from calm_gui.model.info import InputSpec
+from calm_training.datasets import faults as faults_module
 from calm_training.datasets.batches import global_batches
 from calm_training.datasets.boxes import read_boxes_csv, read_boxes_wsol
 from calm_training.datasets.csv_table import read_csv
@@ -123,6 +125,24 @@ def test_batches_are_the_same_pictures_whatever_the_processes(count, batch, worl
     assert len(set(numbers)) == len(numbers)
 
 
+def test_the_check_of_pictures_spawns_its_processes(tmp_path, monkeypatch):
+    """A process that is forked has copies of locks that threads of its parent held, and may wait for ever."""
+    begun = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, workers, mp_context):
+            begun.append((workers, mp_context.get_start_method()))
+            super().__init__(1)
+
+        def map(self, *arguments, chunksize):
+            return super().map(*arguments)
+
+    monkeypatch.setattr(faults_module, "ProcessPoolExecutor", Pool)
+    path = picture(tmp_path / "a.png")
+    assert bad_files((Sample(path, 0),) * 100, workers=2) == []
+    assert begun == [(2, "spawn")]
+
+
 def test_training_inputs_depend_on_seed_epoch_and_number_alone(tmp_path):
     path = tmp_path / "noise.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (50, 60, 3), dtype=np.uint8)).save(path)
@@ -150,12 +170,20 @@ def test_boxes_of_the_bundled_formats(shared):
 @pytest.mark.parametrize(
     ("name", "row", "reason"),
     [
-        ("localization.txt", "a.png,30,5,10,20", "reversed"),
-        ("localization.txt", "a.png,5,5,90,20", "outside"),
-        ("localization.txt", "a.png,5,5", "line 1"),
-        ("localization.txt", "other.png,5,5,10,20", "no row in localization"),
-        ("image_sizes.txt", "b.png,40,30", "no row in image_sizes"),
-        ("image_ids.txt", "a.png\nmissing.png", "missing.png has no row"),
+        ("localization.txt", "a.png,30,5,10,20", r"localization\.txt, line 1: a\.png: reversed"),
+        (
+            "localization.txt",
+            "a.png,5,5,90,20",
+            r"localization\.txt, line 1: a\.png: box 5 5 90 20 reaches outside 40 x",
+        ),
+        ("localization.txt", "a.png,5,5,nan,20", r"localization\.txt, line 1: a\.png: box 5 5 nan 20 isn't made"),
+        ("localization.txt", "a.png,5,5", r"localization\.txt, line 1: 5 columns expected"),
+        ("localization.txt", "other.png,5,5,10,20", r"image_ids\.txt, line 1: a\.png has no row in localization\.txt"),
+        ("image_sizes.txt", "b.png,40,30", r"image_ids\.txt, line 1: a\.png has no row in image_sizes\.txt"),
+        ("image_sizes.txt", "a.png,0,30", r"image_sizes\.txt, line 1: a\.png: a size of 0 x 30"),
+        ("image_ids.txt", "a.png\nmissing.png", r"image_ids\.txt, line 2: missing\.png has no row"),
+        ("image_ids.txt", "a.png\na.png", r"image_ids\.txt, line 2: a\.png is listed twice"),
+        ("localization.txt", "a.png,9,5,5,9\na.png,5,5,90,20", r"2 faults: .*line 1: a\.png: rev.*line 2: a\.png: box"),
     ],
 )
 def test_metadata_that_is_almost_right_is_refused_by_file_and_reason(tmp_path, name, row, reason):

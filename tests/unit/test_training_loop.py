@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.utils.data import DataLoader
 
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.backbones import build_backbone
@@ -26,6 +27,7 @@ from calm_gui.model.checkpoint import read_checkpoint
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
 from calm_gui.render.naming import map_title
+from calm_training import trainer as trainer_module
 from calm_training.cli import main as train_command
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.distributed import Processes
@@ -157,6 +159,20 @@ def test_resuming_after_an_interruption_is_exact(pictures, tmp_path, methods, mo
     assert len(steps) == 6
     assert_same(tmp_path / "whole/last.safetensors", tmp_path / "parts/last.safetensors")
     assert (tmp_path / "whole/log.csv").read_text() == (tmp_path / "parts/log.csv").read_text()
+
+
+def test_training_spawns_its_processes(pictures, tmp_path, monkeypatch):
+    begun = set()
+
+    class Loader(DataLoader):
+        def __init__(self, *arguments, num_workers, multiprocessing_context, **options):
+            begun.add((num_workers, multiprocessing_context))
+            super().__init__(*arguments, **options)  # all in this process, which is quicker
+
+    monkeypatch.setattr(trainer_module, "DataLoader", Loader)
+    config = dataclasses.replace(tiny(epochs=1), run=RunConfig(device="cpu", workers=2))
+    train(config, pictures, tmp_path / "run", quiet=True)
+    assert begun == {(2, "spawn")}
 
 
 def test_a_resumed_run_may_have_more_epochs_and_nothing_else(pictures, tmp_path, capsys):
