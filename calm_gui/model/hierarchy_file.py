@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -191,6 +191,6 @@ def _complete(hierarchy: Hierarchy, classes: ClassTable, name: str) -> Hierarchy
     return hierarchy
 
 
-def write_hierarchy(path: str | Path, hierarchy: Hierarchy) -> None:
-    """Write a hierarchy as JSON; errors as for `calm_gui.model.files.atomic_path`."""
-    write_text(path, json.dumps(hierarchy.to_json(), ensure_ascii=False, indent=1), overwrite=True)
+def write_hierarchy(path: str | Path, hierarchy: Hierarchy, inputs: Iterable[str] = ()) -> None:
+    """Write a hierarchy as JSON, but over none of `inputs`; errors as for `calm_gui.model.files.atomic_path`."""
+    write_text(path, json.dumps(hierarchy.to_json(), ensure_ascii=False, indent=1), overwrite=True, inputs=inputs)

@@ -2,6 +2,7 @@
 
 import json
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -123,10 +124,10 @@ class Annotation:
         self._marks.pop(key, None)
         return key
 
-    def save(self, path: str | Path) -> None:
-        """Write the marks as JSON; errors as for `calm_gui.model.files.atomic_path`."""
+    def save(self, path: str | Path, inputs: Iterable[str] = ()) -> None:
+        """Write the marks as JSON, but over none of `inputs`; errors as for `calm_gui.model.files.atomic_path`."""
         data = {"format": FORMAT, "marks": dict(sorted(self._marks.items())), "history": self._history}
-        write_text(path, json.dumps(data, indent=1), overwrite=True)
+        write_text(path, json.dumps(data, indent=1), overwrite=True, inputs=inputs)
 
     @classmethod
     def load(cls, path: str | Path, hierarchy: Hierarchy) -> "Annotation":

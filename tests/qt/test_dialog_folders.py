@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QDialog, QFileDialog, QPushButton
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QPushButton
 
 from calm_gui.api import sample_pictures
 from calm_gui.qt.dialogs.adapt_dialog import AdaptDialog
@@ -149,6 +149,24 @@ def test_after_a_save_its_kind_begins_there(
     for other in follow:
         {**ASKS, "results": results_ask}[other](window, settings)
     assert [folder_of(start) for start in begun] == [tmp_path] * len(follow)
+
+
+@pytest.mark.parametrize("saved", SAVES)
+def test_nothing_is_saved_over_what_is_open(
+    window: MainWindow, settle: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: str
+) -> None:
+    """Not even where the question about the existing file is answered with yes; ends of names don't matter."""
+    path = tmp_path / SAVES[saved][0]
+    shutil.copy(sample_pictures()[0], path)
+    window.workspace.open_pictures([str(path)])
+    settle()
+    before = path.read_bytes()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(path), ""))
+    monkeypatch.setattr(QMessageBox, "question", lambda *_, **__: QMessageBox.StandardButton.Yes)
+    ASKS[saved](window, Settings(None))
+    settle()
+    assert str(path) in window.workspace.state.files
+    assert path.read_bytes() == before
 
 
 NAMES = {

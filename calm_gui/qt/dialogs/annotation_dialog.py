@@ -146,7 +146,7 @@ class AnnotationDialog(QDialog):
     def save(self, path: str) -> None:
         """Save the marks."""
         try:
-            self.annotation.save(path)
+            self.annotation.save(path, self._hub.workspace.state.files)
         except CalmError as error:
             self._show(str(error))
         else:

@@ -101,7 +101,7 @@ class ReportDialog(QDialog):
     def save(self, path: str) -> None:
         """Write the text, or say why it can't be written."""
         try:
-            write_text(path, self.text.toPlainText(), overwrite=True)
+            write_text(path, self.text.toPlainText(), overwrite=True, inputs=self._hub.workspace.state.files)
         except Exception as error:
             self.message.setText(told_failure(error))
         else:

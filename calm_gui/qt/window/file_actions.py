@@ -151,7 +151,8 @@ class FileActions:
         name = f"{Path(self._workspace.state.selection.checkpoint).stem}.hierarchy.json"
         start = str(Path(self._folder("hierarchy")) / name)
         path = ask_where_to_save(self._window, "Save the hierarchy", start, "JSON (*.json)")
-        if path and hierarchy is not None and self._guarded(lambda: write_hierarchy(path, hierarchy)):
+        inputs = self._workspace.state.files
+        if path and hierarchy is not None and self._guarded(lambda: write_hierarchy(path, hierarchy, inputs)):
             remember_folder(self._settings, "hierarchy", path)
             self._hub.saved.emit(path)
 
