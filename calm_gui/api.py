@@ -23,7 +23,7 @@ FIRST_PICTURE = "afghan_hound.jpg"
 
 
 def bundled_checkpoints() -> dict[str, Path]:
-    """Names and files of the checkpoints that ship with the program (``demo``, ``demo-cam``)."""
+    """Names and files of the checkpoints that ship with the program (``demo``, ``demo-cam``, ``demo-large``)."""
     found = calm_resources.path("checkpoints").glob("*.safetensors")
     return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
@@ -52,7 +52,7 @@ def load_checkpoint(path: str | Path = "demo", device: Any = "auto", **answers: 
     Parameters
     ----------
     path : str or Path
-        A file, or the name of a bundled one: ``"demo"`` (CALM) or ``"demo-cam"``.
+        A file, or the name of a bundled one: ``"demo"`` or ``"demo-large"`` (CALM), ``"demo-cam"``.
     device : str or torch.device
         ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     **answers

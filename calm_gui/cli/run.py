@@ -113,7 +113,7 @@ class Run:
             check_sets(self._plan_for(info.method).request, info.classes, hierarchy)
             self._truth(info.classes)
         elif not path.exists():
-            raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo or demo-cam")
+            raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo, demo-large or demo-cam")
 
     def _truth(self, classes: ClassTable) -> GroundTruth | None:
         return read_truth(self.options.truth, classes) if self.options.truth else None

@@ -23,16 +23,24 @@ from calm_training import demo
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
 from calm_training.datasets.split import split_by_hash
-from calm_training.demo import DemoSettings, e_step, main, make_calm
+from calm_training.demo import LARGE, RECIPES, DemoSettings, e_step, main, make_calm
 from calm_training.demo_data import HELD_OUT, TRAINING_SETS, TrainingPicture, training_pictures
 from calm_training.evaluate.accuracy import accuracy
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.methods.calm_ml import CalmMl, CalmSettings
 from calm_training.network import make_network
-from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, load_in_order, warm_start
+from calm_training.pretrained import (
+    LITE0,
+    LITE0_INPUT,
+    LITE2,
+    efficientnet_lite,
+    efficientnet_lite0,
+    load_in_order,
+    warm_start,
+)
 
-BUNDLED = ("demo", "demo-cam")
+BUNDLED = ("demo", "demo-cam", "demo-large")
 
 
 def bundled(name: str):
@@ -74,7 +82,7 @@ def test_a_folder_or_file_called_demo_hides_no_bundled_checkpoint(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo-cam").write_text("something else")
-    for name in ("demo", "demo-cam"):
+    for name in BUNDLED:
         assert resolve_checkpoint(name) == bundled_checkpoints()[name]
     assert resolve_checkpoint("./demo-cam") == Path("demo-cam")
 
@@ -83,7 +91,7 @@ def test_a_folder_or_file_called_demo_hides_no_bundled_checkpoint(tmp_path, monk
 def test_bundled_checkpoints_say_what_they_are(name):
     assert bundled(name).stat().st_size < 16e6
     info = read_info(bundled(name))
-    assert info.backbone == LITE0
+    assert info.backbone == (LITE2 if name == "demo-large" else LITE0)
     assert info.method == ("cam" if name == "demo-cam" else "calm-em")
     assert len(info.classes) == 1000
     assert info.classes[160].wnid == "n02088094"
@@ -93,10 +101,13 @@ def test_bundled_checkpoints_say_what_they_are(name):
     assert info.training["metrics"]["pictures"] == 1012
     assert info.training["metrics"]["top-1"] > 0.75
     assert set(info.training) >= {"recipe", "start", "data", "epochs", "seed", "settings", "metrics", "versions"}
-    if name == "demo":
+    if name != "demo-cam":
+        settings = RECIPES[f"imagenet-{name}"]
+        made_with = {**asdict(DemoSettings()), **info.training["settings"]}  # files lack settings that came later
         assert [entry.split()[0] for entry in info.training["data"]] == list(TRAINING_SETS)
-        assert info.training["settings"] == json.loads(json.dumps(asdict(DemoSettings())))
-        assert (info.context, info.saliency_power) == ("mean", DemoSettings().rescaling.saliency_power)
+        assert made_with == json.loads(json.dumps(asdict(settings)))
+        assert (info.context, info.saliency_power) == ("mean", settings.rescaling.saliency_power)
+        assert info.input.size == settings.input_size
         assert info.temperature != 1 and str(HELD_OUT) in info.calibrated_on
 
 
@@ -105,7 +116,7 @@ def test_bundled_checkpoints_say_what_they_are(name):
 def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
     """On 200 of the pictures that settings were chosen on: loose bounds, the exact figures stand in docs/results.md."""
     pictures, _ = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), 200)
-    calm, cam = (box_accuracy(load_model(bundled(name)), pictures) for name in BUNDLED)
+    calm, cam = (box_accuracy(load_model(bundled(name)), pictures) for name in BUNDLED[:2])
     assert calm.top_one > 0.72
     assert calm.top_one > cam.top_one - 0.02
     assert calm.maps["superset"].max_box_acc_v2 > calm.maps["attribution"].max_box_acc_v2
@@ -122,6 +133,7 @@ def test_bundled_checkpoints_keep_the_classifier_and_localize(shared):
 def test_training_pictures_leave_out_what_measures(shared, tmp_path):
     pictures = training_pictures(shared)
     assert len(pictures) == 4237
+    assert len(training_pictures(shared, every=2)) == 2737  # of the 3,000 of twenty classes half
     assert not [
         path
         for path in (p.path for p in pictures)
@@ -153,6 +165,17 @@ def test_the_e_step_looks_where_the_class_is():
     assert posterior[0, 0].max() > 3 / 196
 
 
+@pytest.mark.parametrize("settings", [DemoSettings(epochs=0), LARGE], ids=["demo", "demo-large"])
+def test_without_an_epoch_the_second_part_starts_from_the_original_classifier(settings):
+    """Its class branch is the published linear layer, and places are alike."""
+    network, losses = make_calm([], settings)
+    backbone, linear = efficientnet_lite(settings.backbone, 16)
+    assert losses == []
+    assert torch.equal(network.head.class_branch.weight[:, :, 0, 0], linear.weight)
+    assert all(torch.equal(a, b) for a, b in zip(network.backbone.parameters(), backbone.parameters(), strict=True))
+    assert not network.head.saliency_branch.weight.any()
+
+
 @pytest.mark.slow
 def test_training_on_a_few_pictures_lowers_the_loss_and_moves_only_the_last_stages():
     pictures = sorted(calm_resources.path("samples").glob("*.jpg"))[:6]
@@ -182,7 +205,7 @@ def test_a_taught_network_is_rescaled_calibrated_and_measured_as_it_explains(mon
         fitted.append((outputs, labels))
         return 1.25
 
-    monkeypatch.setattr(demo, "training_pictures", lambda _: pictures)
+    monkeypatch.setattr(demo, "training_pictures", lambda *_: pictures)
     monkeypatch.setattr(demo, "held_out", lambda _: pictures)
     monkeypatch.setattr(demo, "fit_temperature", fit)
     monkeypatch.setattr(demo, "save_measured", lambda path, network, *_: saved.update({path.name: network}))

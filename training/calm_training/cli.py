@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-DEMO = "imagenet-demo"
-"""Not a TOML recipe: makes the bundled checkpoints (`calm_training.demo`)."""
+DEMOS = ("imagenet-demo", "imagenet-demo-large")
+"""Not TOML recipes: they make the bundled checkpoints (`calm_training.demo`)."""
 
 
 @command("calm-train")
@@ -122,7 +122,7 @@ def _list(_: argparse.Namespace) -> int:
 
     for kind, names in recipe_parts().items():
         print(f"{kind + ':':10}{' '.join(names)}")
-    print(f"\n{DEMO} makes the bundled checkpoints. The others are parts: join one of each kind, as in")
+    print(f"\n{' and '.join(DEMOS)} make the bundled checkpoints. The others are parts: join one of each kind, as in")
     print("cub+resnet50+calm-em. A data part alone takes the backbone and method that suit it.")
     return 0
 
@@ -140,12 +140,12 @@ def _note(text: str) -> None:
 def _show(options: argparse.Namespace) -> int:
     from calm_training.recipes import compose
 
-    if options.recipe == DEMO:
+    if options.recipe in DEMOS:
         from dataclasses import asdict
 
-        from calm_training.demo import DemoSettings
+        from calm_training.demo import RECIPES
 
-        print(json.dumps(asdict(DemoSettings()), indent=1))
+        print(json.dumps(asdict(RECIPES[options.recipe]), indent=1))
     else:
         composed = compose(options.recipe, options.set, _note)
         print(json.dumps(composed.config.to_json(), indent=1) if options.json else composed.to_toml())
@@ -178,10 +178,10 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    if options.recipe == DEMO:
+    if options.recipe in DEMOS:
         from calm_training.demo import main as make_demo
 
-        return make_demo(["--shared", str(options.data), "--out", str(options.out)])
+        return make_demo(["--recipe", options.recipe, "--shared", str(options.data), "--out", str(options.out)])
     from calm_training.loop import train
 
     config = _config(options)

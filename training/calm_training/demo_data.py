@@ -25,8 +25,8 @@ class TrainingPicture:
     label: int
 
 
-def training_pictures(shared: Path) -> list[TrainingPicture]:
-    """Pictures of `TRAINING_SETS` below ``shared/data``.
+def training_pictures(shared: Path, every: int = 1) -> list[TrainingPicture]:
+    """Pictures of `TRAINING_SETS` below ``shared/data``; of sets of ten classes every so many.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def training_pictures(shared: Path) -> list[TrainingPicture]:
         index = shared / "data" / name / "index.csv"
         try:
             with index.open(encoding="utf-8") as file:
-                rows = csv.DictReader(file)
+                rows = list(csv.DictReader(file))[:: every if name.endswith("-train") else 1]
                 pictures += [TrainingPicture(index.parent / row["file"], int(row["class_index"])) for row in rows]
         except OSError as error:
             raise DataError(f"{index} can't be read: {error.strerror}; --shared names the data folder") from error

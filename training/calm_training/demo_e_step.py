@@ -1,4 +1,4 @@
-"""The E-step of the demo: classes and posteriors by the original classifier, EfficientNet-Lite0."""
+"""The E-step of the demo: classes and posteriors by the original classifier, an EfficientNet-Lite."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,13 +14,21 @@ from calm_gui.model.calm import CamHead, HeadNetwork
 from calm_gui.model.input import network_input
 from calm_gui.model.picture import load_picture
 from calm_training.objectives import TopTarget, top_target
-from calm_training.pretrained import LITE0_INPUT, efficientnet_lite0, warm_start
+from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite, fast_autocast, warm_start
 
 __all__ = ["EStepSettings", "e_step", "kept_e_step", "make_cam", "read_inputs"]
 
 
 class EStepSettings(Protocol):
     """What of the demo's settings the E-step goes by."""
+
+    @property
+    def backbone(self) -> str:
+        """Which network, of `calm_training.pretrained.PACKAGES`."""
+
+    @property
+    def input_size(self) -> int:
+        """Side of the trained network's input."""
 
     @property
     def output_stride(self) -> int:
@@ -39,9 +47,9 @@ class EStepSettings(Protocol):
         """Side of the input that the maps are made from."""
 
 
-def make_cam(output_stride: int) -> HeadNetwork:
+def make_cam(output_stride: int, name: str = LITE0) -> HeadNetwork:
     """The original classifier as a CAM network."""
-    backbone, linear = efficientnet_lite0(output_stride)
+    backbone, linear = efficientnet_lite(name, output_stride)
     head = CamHead(backbone.channels, linear.out_features)
     warm_start(head, linear)
     return HeadNetwork(backbone, head).eval().to(memory_format=torch.channels_last)
@@ -70,17 +78,17 @@ def e_step(pictures: Sequence[Path], settings: EStepSettings) -> tuple[TopTarget
     Tensor (N,K,H,W) float16
         Its class activation maps of these at the demo's stride, on the demo's grid, each summing to 1.
     """
-    classifier, mapper = make_cam(32), make_cam(settings.output_stride)
-    side = LITE0_INPUT.size // settings.output_stride
+    classifier, mapper = (make_cam(stride, settings.backbone) for stride in (32, settings.output_stride))
+    side = settings.input_size // settings.output_stride
     targets, posteriors = [], []
     with torch.inference_mode(), tqdm(total=len(pictures), desc="original classifier", unit="picture") as bar:
         for start in range(0, len(pictures), settings.batch):
             part = pictures[start : start + settings.batch]
-            scores, _ = classifier(read_inputs(part, LITE0_INPUT.size))
+            scores, _ = classifier(read_inputs(part, settings.input_size))
             targets.append(top_target(scores.mean((2, 3)).softmax(1), settings.target_classes))
             large = read_inputs(part, settings.map_size)
             rows = targets[-1].classes[:, :, None, None]
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with fast_autocast():
                 plain, mirrored = mapper.backbone(large).float(), mapper.backbone(large.flip(3)).float()
             maps = _rows(mapper.head((plain + mirrored.flip(3)) / 2)[0], rows)
             on_grid = functional.interpolate(maps, size=(side, side), mode="bilinear", antialias=True)

@@ -17,7 +17,7 @@ from calm_gui.model.known_classes import KnownClasses
 from calm_training.config import Config, ModelConfig
 from calm_training.feature_cache import split_backbone
 from calm_training.methods import Objective
-from calm_training.pretrained import LITE0, efficientnet_lite0
+from calm_training.pretrained import PACKAGES, efficientnet_lite
 
 __all__ = ["Start", "checkpoint_info", "freeze", "make_network", "set_training"]
 
@@ -115,8 +115,8 @@ def checkpoint_info(
 
 def _backbone(model: ModelConfig, variant: str) -> tuple[Backbone, Container[str]]:
     """A backbone, and the names of its tensors that came from pretrained weights."""
-    if model.weights == "pretrained" and model.backbone == LITE0:
-        backbone = efficientnet_lite0(model.output_stride)[0]
+    if model.weights == "pretrained" and model.backbone in PACKAGES:
+        backbone = efficientnet_lite(model.backbone, model.output_stride)[0]
         return backbone, backbone.state_dict().keys()
     backbone = build_backbone(variant, model.output_stride, model.dilated)
     if model.weights == "none":

