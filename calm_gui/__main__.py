@@ -20,7 +20,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("pictures", nargs="*", metavar="PICTURE", help="pictures and folders to open")
     parser.add_argument(
-        "--checkpoint", default="demo", metavar="FILE", help="checkpoint file, demo, demo-large or demo-cam (default demo)"
+        "--checkpoint",
+        default="demo",
+        metavar="FILE",
+        help="a file, demo, demo-large or demo-cam (default demo)",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--theme", choices=("light", "dark"), help="default: the one used last")

@@ -47,7 +47,12 @@ def build_parser() -> argparse.ArgumentParser:
 
     group = parser.add_argument_group("question")
     add = group.add_argument
-    add("--checkpoint", action="append", metavar="NAME_OR_FILE", help="demo, demo-large, demo-cam or a file; may be repeated")
+    add(
+        "--checkpoint",
+        action="append",
+        metavar="NAME_OR_FILE",
+        help="demo, demo-large, demo-cam or a file; repeatable",
+    )
     add("--target", action="append", metavar="SET", help="class set A (default @predicted); may be repeated")
     add(
         "--contrast", default="@runner-up", metavar="SET", help="class set B of the counterfactual (default @runner-up)"

@@ -148,6 +148,7 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox {{
     background: {field}; border: 1px solid {border}; border-radius: 5px; padding: 3px 6px;
     selection-background-color: {accent}; selection-color: {accent_text};
 }}
+QSpinBox, QDoubleSpinBox {{ padding: 1px 6px 2px; }}
 QLineEdit {{ placeholder-text-color: {muted}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border-color: {accent}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}

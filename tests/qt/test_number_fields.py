@@ -6,13 +6,13 @@ import sys
 
 import pytest
 from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox
+from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from calm_gui.qt.dialogs.export_dialog import ExportDialog
 from calm_gui.qt.dialogs.settings_dialog import SettingsDialog
 from calm_gui.qt.settings import Settings
-from calm_gui.qt.widgets.calm_fields import CalmDoubleSpinBox, CalmSpinBox
+from calm_gui.qt.widgets.calm_fields import CalmComboBox, CalmDoubleSpinBox, CalmSpinBox
 from calm_gui.qt.window.main_window import MainWindow
 
 LOCALES = ("C", "de_DE", "tr_TR", "ar_EG", "ja_JP")
@@ -84,3 +84,26 @@ def test_the_program_sets_one_notation_at_its_start(locale: str) -> None:
     assert ours == ["8.50", "."]
     if locale in ("de_DE", "tr_TR"):
         assert bytes.fromhex(system) == b","  # else the test would show nothing
+
+
+def test_text_begins_at_one_edge_and_fields_are_alike_high(window: MainWindow) -> None:
+    """A style sheet's padding doesn't reach the text of a spin box."""
+    holder = QWidget(window)
+    choice, whole, number = CalmComboBox(holder), CalmSpinBox(holder), CalmDoubleSpinBox(holder)
+    choice.addItem("666")
+    for field, value in ((whole, 666), (number, 6.66)):
+        field.setRange(0, 1000)
+        field.setValue(value)
+    holder.show()
+    edges, heights = [], set()
+    for field in (choice, whole, number):
+        field.resize(120, field.sizeHint().height())
+        heights.add(field.height())
+        image = field.grab().toImage()
+        ground = image.pixelColor(4, image.height() // 2)
+        row = [image.pixelColor(x, y) for y in range(6, image.height() - 6) for x in range(4, 60)]
+        ink = [i % 56 for i, colour in enumerate(row) if abs(colour.lightness() - ground.lightness()) > 60]
+        edges.append(min(ink))
+    assert max(edges) - min(edges) <= 1 and min(edges) > 0
+    assert len(heights) == 1
+    holder.deleteLater()

@@ -6,7 +6,7 @@ typed is a point too.
 
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QWidget
 
 from calm_gui.render.naming import MINUS
 
@@ -48,13 +48,18 @@ def _plain_locale() -> QLocale:
     return locale
 
 
+def _prepare(box: QAbstractSpinBox) -> None:
+    box.setLocale(_plain_locale())
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.lineEdit().setTextMargins(5, 0, 0, 0)  # the style sheet's padding doesn't move a spin box's text
+
+
 class CalmSpinBox(QSpinBox):
     """A field for whole numbers."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setLocale(_plain_locale())
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        _prepare(self)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if not _passed_on(self, event):
@@ -66,8 +71,7 @@ class CalmDoubleSpinBox(QDoubleSpinBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setLocale(_plain_locale())
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        _prepare(self)
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         state, text, position = super().validate(_pointed(text), position)
