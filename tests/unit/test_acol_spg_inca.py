@@ -1,5 +1,6 @@
 """ACoL, SPG and our reading of InCA against golden values and slow writings of their definitions."""
 
+import dataclasses
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from training_steps import batch_of, close, step
 
@@ -25,6 +26,7 @@ from calm_training.methods import Batch, make_methods, training_methods
 from calm_training.methods.acol import Acol, AcolSettings
 from calm_training.methods.inca_reading import NonLocalAttention, Seen, consistency_loss, contrast_loss
 from calm_training.methods.spg import Spg, SpgSettings, certain, guided_loss
+from calm_training.recipes import load_config
 
 
 @pytest.fixture(scope="session")
@@ -271,6 +273,20 @@ def test_gradients_of_heads_are_finite_in_half_precision(name, dtype):
     assert loss.dtype == torch.float32
     torch.autograd.backward(loss)
     assert all(torch.isfinite(p.grad).all() for p in [*network.parameters(), *method.extra.parameters()])
+
+
+def test_narrow_recipes_have_narrow_layers_and_else_the_same_settings():
+    for name, fields in (("acol", {"width"}), ("spg", {"width"})):
+        whole, narrow = (load_config(f"folder+{recipe}").methods[name] for recipe in (name, f"{name}-narrow"))
+        differ = {f.name for f in dataclasses.fields(whole) if getattr(whole, f.name) != getattr(narrow, f.name)}
+        assert differ == fields
+        method = training_methods()[name](narrow)
+        backbone = build_backbone("timm:test_efficientnet", 16)
+        network = HeadNetwork(backbone, method.make_head(backbone.channels, 3))
+        method.attach(network, network, "timm:test_efficientnet")
+        layers = [*network.head.modules(), *method.extra.modules()]
+        wide = [layer.out_channels for layer in layers if isinstance(layer, nn.Conv2d) and layer.kernel_size == (3, 3)]
+        assert wide and set(wide) == {narrow.width}
 
 
 # our reading of InCA

@@ -70,14 +70,14 @@ def test_cells_are_written_as_they_end_and_gone_on_with(data, tmp_path, monkeypa
 
 def test_the_page_gets_the_table_without_training(tmp_path):
     page, out = tmp_path / "page.md", tmp_path / "cells.json"
-    out.write_text(json.dumps({"spg/1": {"top-1": 0.5, "MaxBoxAccV2": 0.625, "pictures": 700, "seconds": 1800.0}}))
+    out.write_text(json.dumps({"spg-narrow/1": {"top-1": 0.5, "MaxBoxAccV2": 0.625, "pictures": 700, "seconds": 1800.0}}))
     page.write_text("Before.\n\n<!-- wsol-methods -->\n<!-- end -->\n\nAfter.\n")
     command = ["--data", str(tmp_path / "nowhere"), "--out", str(out), "--hours", "0", "--page", str(page)]
     for _ in range(2):  # the second time it replaces its own table
         assert main(command) == 0
         text = page.read_text()
         assert text.startswith("Before.\n") and text.endswith("After.\n")
-        assert text.count("| spg | 1 | 50.0 | 62.5 | 62.2 |") == 1
+        assert text.count("| spg-narrow | 1 | 50.0 | 62.5 | 62.2 |") == 1
         assert "| calm-em+cutmix | not yet |  |  |  |" in text
         assert "1 of 36 cells are trained, measured on 700 pictures each, 0.5 hours in all" in text
     page.write_text("no place")
@@ -151,7 +151,7 @@ def test_what_is_missing_is_named(data, tmp_path, capsys):
 def test_the_paper_s_figures_are_the_paper_s(shared):
     """Mean over the backbones on ImageNet, the fourth number of a row of the supplement's table."""
     text = (shared / "paper/calm-iccv2021.tex").read_text("utf-8")
-    names = {"has": "HaS", "acol-narrow": "ACoL", "spg": "SPG", "adl": "ADL", "cutmix": "CutMix", "cam": "CAM"}
+    names = {"has": "HaS", "acol-narrow": "ACoL", "spg-narrow": "SPG", "adl": "ADL", "cutmix": "CutMix", "cam": "CAM"}
     for method, name in names.items():
         rows = [
             re.findall(r"\d\d\.\d", line)

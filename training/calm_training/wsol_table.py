@@ -44,7 +44,7 @@ ROWS = (
     "cam",
     "has",
     "acol-narrow",
-    "spg",
+    "spg-narrow",
     "adl",
     "cutmix",
     "inca-reading",
@@ -54,13 +54,13 @@ ROWS = (
     "calm-em+adl",
     "calm-em+cutmix",
 )
-"""Methods as recipes name them. ACoL's branches are narrow: with whole ones a cell would take hours."""
+"""Methods as recipes name them. Layers of ACoL and SPG are narrow: with whole ones a cell would take hours."""
 
 PAPER: dict[str, float] = {
     "cam": WSOL["cam"][0],
     "has": 62.6,
     "acol-narrow": 61.1,
-    "spg": 62.2,
+    "spg-narrow": 62.2,
     "adl": 61.6,
     "cutmix": 62.2,
     "calm-ml": WSOL["attribution calm-ml"][0],

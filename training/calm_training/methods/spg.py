@@ -33,7 +33,8 @@ IGNORED = 255
 FEWEST = 30
 """Pixels of foreground; a picture with fewer takes those above `OF_LARGEST` of its largest value."""
 OF_LARGEST = 0.7
-_WIDTH = 512
+WIDTH = 512
+"""Channels of the layers of B1, B2 and C (the method's paper and the public WSOL benchmark)."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class SpgSettings(Section):
         Of B2's probability, which supervises B1.
     mean_high, mean_low : float
         Of the mean of B1's and B2's, which supervises C.
+    width : int
+        Channels of the layers of B1, B2 and C, which are there in training alone.
     """
 
     section: ClassVar[str] = "methods.spg"
@@ -58,6 +61,7 @@ class SpgSettings(Section):
     b2_low: float = setting(0.05, above=0, below=1)
     mean_high: float = setting(0.7, above=0, below=1)
     mean_low: float = setting(0.1, above=0, below=1)
+    width: int = setting(WIDTH, low=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,12 +117,13 @@ class Spg(Objective[SpgSettings]):
             module.register_forward_hook(self._keeping(name))
         channels = channels_of(network, modules)
         last = network.head.class_branch.in_channels if isinstance(network.head, CamHead) else 0
+        width = self.settings.width
         self.extra = nn.ModuleDict(
             {
-                "b1": _convolved(channels[0], _WIDTH),
-                "b2": _convolved(channels[1], _WIDTH),
-                "shared": nn.Sequential(_convolved(_WIDTH, _WIDTH), nn.Conv2d(_WIDTH, 1, 1)),
-                "c": nn.Sequential(_convolved(last, _WIDTH), nn.Conv2d(_WIDTH, 1, 1)),
+                "b1": _convolved(channels[0], width),
+                "b2": _convolved(channels[1], width),
+                "shared": nn.Sequential(_convolved(width, width), nn.Conv2d(width, 1, 1)),
+                "c": nn.Sequential(_convolved(last, width), nn.Conv2d(width, 1, 1)),
             }
         )
 
