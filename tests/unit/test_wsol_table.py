@@ -70,7 +70,9 @@ def test_cells_are_written_as_they_end_and_gone_on_with(data, tmp_path, monkeypa
 
 def test_the_page_gets_the_table_without_training(tmp_path):
     page, out = tmp_path / "page.md", tmp_path / "cells.json"
-    out.write_text(json.dumps({"spg-narrow/1": {"top-1": 0.5, "MaxBoxAccV2": 0.625, "pictures": 700, "seconds": 1800.0}}))
+    out.write_text(
+        json.dumps({"spg-narrow/1": {"top-1": 0.5, "MaxBoxAccV2": 0.625, "pictures": 700, "seconds": 1800.0}})
+    )
     page.write_text("Before.\n\n<!-- wsol-methods -->\n<!-- end -->\n\nAfter.\n")
     command = ["--data", str(tmp_path / "nowhere"), "--out", str(out), "--hours", "0", "--page", str(page)]
     for _ in range(2):  # the second time it replaces its own table
