@@ -160,7 +160,7 @@ def test_a_package_goes_by_its_name_in_this_release(tmp_path, name):
 
 
 def test_no_tracked_file_is_large():
-    large = {path.name: path.stat().st_size for path in tracked() if path.stat().st_size > 13_000_000}
+    large = {path.name: path.stat().st_size for path in tracked() if path.stat().st_size > 16_000_000}
     assert large == {}
 
 

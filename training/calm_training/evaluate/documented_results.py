@@ -67,6 +67,11 @@ def parts(data: Path, cub: Sequence[str] = ()) -> list[Part]:
         Part(Plan("wsol", boxes, report=CHOSEN_ON), LARGE, "large-wsol"),
         Part(Plan("composites", boxes, report=CHOSEN_ON, maps=("attribution", "superset")), LARGE, "large-composites"),
         Part(Plan("accuracy", boxes, report=CHOSEN_ON), LARGE, "large-accuracy"),
+        Part(
+            Plan("removal", boxes, report=ALL - 300, maps=("attribution",), settings={"most": 50}),
+            LARGE,
+            "large-removal",
+        ),
     ]
     if cub:
         birds = data / "cub/crops/CUB_200_2011"
