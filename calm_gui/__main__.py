@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from calm_gui.api import bundled_checkpoints
 from calm_gui.cli.command import UNUSABLE, command
 from calm_gui.version import __version__
 
@@ -19,12 +20,8 @@ def build_parser() -> argparse.ArgumentParser:
         description="Explore where a classifier's evidence lies, with attributions that are probabilities.",
     )
     parser.add_argument("pictures", nargs="*", metavar="PICTURE", help="pictures and folders to open")
-    parser.add_argument(
-        "--checkpoint",
-        default="demo",
-        metavar="FILE",
-        help="a file, demo, demo-large or demo-cam (default demo)",
-    )
+    bundled = ", ".join(bundled_checkpoints())
+    parser.add_argument("--checkpoint", default="demo", metavar="FILE", help=f"{bundled} (default: demo) or a file")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--theme", choices=("light", "dark"), help="default: the one used last")
     parser.add_argument(

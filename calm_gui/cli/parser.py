@@ -3,6 +3,7 @@
 import argparse
 from typing import get_args
 
+from calm_gui.api import bundled_checkpoints
 from calm_gui.cli.answer_options import add_answer_options
 from calm_gui.core.readings import READINGS
 from calm_gui.errors import ReadingError
@@ -47,12 +48,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     group = parser.add_argument_group("question")
     add = group.add_argument
-    add(
-        "--checkpoint",
-        action="append",
-        metavar="NAME_OR_FILE",
-        help="demo, demo-large, demo-cam or a file; repeatable",
-    )
+    bundled = ", ".join(bundled_checkpoints())
+    add("--checkpoint", action="append", metavar="NAME_OR_FILE", help=f"{bundled} or a file; may be repeated")
     add("--target", action="append", metavar="SET", help="class set A (default @predicted); may be repeated")
     add(
         "--contrast", default="@runner-up", metavar="SET", help="class set B of the counterfactual (default @runner-up)"

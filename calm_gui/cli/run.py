@@ -9,7 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from calm_gui.api import resolve_checkpoint
+from calm_gui.api import bundled_checkpoints, resolve_checkpoint
 from calm_gui.cli.contact_sheet import check_sheet, write_sheet
 from calm_gui.cli.folders import made_folder
 from calm_gui.cli.loading import labels_of, load, marks_of
@@ -113,7 +113,8 @@ class Run:
             check_sets(self._plan_for(info.method).request, info.classes, hierarchy)
             self._truth(info.classes)
         elif not path.exists():
-            raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file, demo, demo-large or demo-cam")
+            names = ", ".join(bundled_checkpoints())
+            raise CheckpointError(f"there is no checkpoint {checkpoint}; give a file or one of {names}")
 
     def _truth(self, classes: ClassTable) -> GroundTruth | None:
         return read_truth(self.options.truth, classes) if self.options.truth else None

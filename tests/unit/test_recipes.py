@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from calm_gui.errors import CalmError
-from calm_training.cli import main
+from calm_training.cli import DEMOS, main
 from calm_training.config import Config
+from calm_training.demo import RECIPES
 from calm_training.methods import training_methods
 from calm_training.methods.method import Objective
 from calm_training.recipes import KINDS, OLD_NAMES, compose, load_config, recipe_parts
@@ -308,7 +309,10 @@ def test_the_command_lists_shows_and_refuses(capsys):
     said = capsys.readouterr()
     assert "ilsvrc-vgg16-calm-ml is now ilsvrc+vgg16+calm-ml" in said.err
     assert said.out.startswith('recipe = "ilsvrc+vgg16+calm-ml"')
-    assert main(["show", "--recipe", "imagenet-demo"]) == 0
+    for name, settings in RECIPES.items():
+        assert main(["show", "--recipe", name]) == 0
+        assert json.loads(capsys.readouterr().out)["backbone"] == settings.backbone
+    assert tuple(RECIPES) == DEMOS
     assert main(["show", "--recipe", "nothing"]) == 1
     assert "no recipe 'nothing'" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:

@@ -47,7 +47,8 @@ from calm_training.evaluate.wsol import box_accuracy
 from calm_training.feature_cache import FeatureCache
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml
-from calm_training.pretrained import LITE0, LITE0_INPUT, LITE2, PACKAGES, efficientnet_lite, fast_autocast, warm_start
+from calm_training.precision import fast_autocast
+from calm_training.pretrained import LITE0, LITE0_INPUT, LITE2, PACKAGES, efficientnet_lite, warm_start
 from calm_training.rescale import Rescaling, rescale
 from calm_training.teach_places import PlacesSettings, Source, context_head, pixel_composites, teach_places
 from calm_training.temperature import fit_temperature
@@ -158,7 +159,6 @@ def make_info(
             "data": [f"{name} (classes and maps of the start; no labels)" for name in TRAINING_SETS] if trained else [],
             "settings": asdict(settings) if trained else {"output_stride": settings.output_stride},
             "epochs": settings.epochs if trained else 0,
-            **({"steps of places": settings.places.steps} if trained else {}),
             "seed": settings.seed,
             "metrics": metrics,
             "versions": {name: version(name) for name in ("torch", "timm", "calm-gui")},

@@ -14,7 +14,8 @@ from calm_gui.model.calm import CamHead, HeadNetwork
 from calm_gui.model.input import network_input
 from calm_gui.model.picture import load_picture
 from calm_training.objectives import TopTarget, top_target
-from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite, fast_autocast, warm_start
+from calm_training.precision import fast_autocast
+from calm_training.pretrained import LITE0, LITE0_INPUT, efficientnet_lite, warm_start
 
 __all__ = ["EStepSettings", "e_step", "kept_e_step", "make_cam", "read_inputs"]
 

@@ -15,7 +15,7 @@ from calm_gui.model.calm import CalmHead, HeadNetwork, log_saliency, to_power
 from calm_gui.model.choices import Context
 from calm_training.composing import MOST_PARTS, compose_features, compose_pixels, compose_targets, draw_layout, owners
 from calm_training.objectives import TopTarget, calm_m_step
-from calm_training.pretrained import fast_autocast
+from calm_training.precision import fast_autocast
 
 __all__ = ["PlacesSettings", "Source", "context_head", "pixel_composites", "teach_places"]
 
