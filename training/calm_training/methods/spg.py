@@ -34,7 +34,7 @@ FEWEST = 30
 """Pixels of foreground; a picture with fewer takes those above `OF_LARGEST` of its largest value."""
 OF_LARGEST = 0.7
 WIDTH = 512
-"""Channels of the layers of B1, B2 and C (the method's paper and the public WSOL benchmark)."""
+"""Channels of the layers of B1, B2 and C (the public WSOL benchmark)."""
 
 
 @dataclass(frozen=True)
