@@ -100,6 +100,7 @@ def test_bundled_checkpoints_say_what_they_are(name):
     assert info.licence.startswith("Apache-2.0")
     assert info.training["metrics"]["pictures"] == 1012
     assert info.training["metrics"]["top-1"] > 0.75
+    assert info.training["recipe"] == f"imagenet-{name.removesuffix('-cam')}"
     assert set(info.training) >= {"recipe", "start", "data", "epochs", "seed", "settings", "metrics", "versions"}
     if name != "demo-cam":
         settings = RECIPES[f"imagenet-{name}"]

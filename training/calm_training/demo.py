@@ -137,10 +137,9 @@ LARGE = DemoSettings(
 RECIPES = {"imagenet-demo": DemoSettings(), "imagenet-demo-large": LARGE}
 
 
-def make_info(
-    settings: DemoSettings, method: str, metrics: dict[str, Any], head: CalmHead | None = None
-) -> CheckpointInfo:
-    """Metadata of a demo checkpoint; of `head`, what it has beyond the paper's."""
+def make_info(recipe: str, method: str, metrics: dict[str, Any], head: CalmHead | None = None) -> CheckpointInfo:
+    """Metadata of a checkpoint of one of `RECIPES`; of `head`, what it has beyond the paper's."""
+    settings = RECIPES[recipe]
     classes = imagenet_classes()
     trained = method != "cam"
     return CheckpointInfo(
@@ -154,7 +153,7 @@ def make_info(
         hierarchy=imagenet_hierarchy(classes),
         supersets=imagenet_supersets(),
         training={
-            "recipe": next((name for name, one in RECIPES.items() if one == settings), "imagenet-demo"),
+            "recipe": recipe,
             "start": f"as published, from PyPI {PACKAGES[settings.backbone].replace('_', '-')}",
             "data": [f"{name} (classes and maps of the start; no labels)" for name in TRAINING_SETS] if trained else [],
             "settings": asdict(settings) if trained else {"output_stride": settings.output_stride},
@@ -310,11 +309,11 @@ def _train(
 
 
 def save_measured(
-    path: Path, network: HeadNetwork, settings: DemoSettings, method: str, shared: Path, losses: Sequence[float] = ()
+    path: Path, network: HeadNetwork, recipe: str, method: str, shared: Path, losses: Sequence[float] = ()
 ) -> None:
     """Write a checkpoint in float16 with its figures on the pictures that no setting was chosen on."""
     head = network.head if isinstance(network.head, CalmHead) else None
-    save_checkpoint(path, network, make_info(settings, method, {}, head), overwrite=True)
+    save_checkpoint(path, network, make_info(recipe, method, {}, head), overwrite=True)
     model = load_model(path, "cpu")  # what is measured is what is on disk
     _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
@@ -326,7 +325,7 @@ def save_measured(
         "MaxBoxAccV2": {name: round(boxes.max_box_acc_v2, 4) for name, boxes in result.maps.items()},
         "loss of each epoch": list(losses),
     }
-    save_checkpoint(path, network, make_info(settings, method, metrics, head), overwrite=True)
+    save_checkpoint(path, network, make_info(recipe, method, metrics, head), overwrite=True)
 
 
 def _started(path: Path) -> HeadNetwork:
@@ -377,14 +376,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         network, history = _taught(options, pictures, settings)
     assert isinstance(network.head, CalmHead)
     metrics = {"loss of each epoch": history}
-    info = make_info(settings, "calm-em", metrics, network.head)
+    info = make_info(options.recipe, "calm-em", metrics, network.head)
     save_checkpoint(options.out / f"{name.replace('demo', 'taught')}.safetensors", network, info, overwrite=True)
     rescale(network.head, settings.rescaling)
     calibrate(network, held_out(pictures), settings.input_size)
-    save_measured(options.out / f"{name}.safetensors", network, settings, "calm-em", options.shared, history)
+    save_measured(options.out / f"{name}.safetensors", network, options.recipe, "calm-em", options.shared, history)
     if name == "demo":
         cam = make_cam(settings.output_stride)
-        save_measured(options.out / "demo-cam.safetensors", cam, settings, "cam", options.shared)
+        save_measured(options.out / "demo-cam.safetensors", cam, options.recipe, "cam", options.shared)
     return 0
 
 
