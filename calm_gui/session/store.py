@@ -81,7 +81,7 @@ class Store:
         return bool(self._redo)
 
     def undo(self) -> None:
-        """Go back one step, if there is one."""
+        """Go back one step, if there is one; to the picture whose region changes, if it is another one."""
         self._travel(self._undo, self._redo)
 
     def redo(self) -> None:
@@ -91,13 +91,21 @@ class Store:
     def _travel(self, source: list[_Snapshot], target: list[_Snapshot]) -> None:
         if source:
             target.append(_snapshot(self.state))
-            goal = source.pop()
-            self._swap(self.state._replace(**goal._asdict()))
+            goal = self.state._replace(**source.pop()._asdict())
+            self._swap(goal._replace(current=_where_it_shows(self.state, goal)))
 
     def _swap(self, new: State) -> None:
         old, self.state = self.state, new
         for observer in self._observers:
             observer(old, new)
+
+
+def _where_it_shows(old: State, new: State) -> int:
+    """Index of the picture to show: undo and redo go to the regions that they change, if no pane has them in sight."""
+    changed = [shape.picture for shape in set(old.regions) ^ set(new.regions)]
+    shown = {new.pane_keys(pane)[0] for pane in new.panes}
+    hidden = [i for i, picture in enumerate(new.pictures) if picture in changed]
+    return hidden[0] if hidden and shown.isdisjoint(changed) else new.current
 
 
 def _snapshot(state: State) -> _Snapshot:

@@ -148,6 +148,30 @@ def test_store_tells_each_change_once_and_undoes_it() -> None:
     assert store.state.selection.checkpoint == "b" and store.state.view.opacity == 0.1
 
 
+def test_undo_goes_to_the_picture_whose_region_it_changes() -> None:
+    box = RegionShape("region 1", "b.png", "box", ((0, 0), (4, 4)))
+    store = Store(State(Selection("demo"), pictures=("a.png", "b.png", "c.png"), current=1))
+    store.update(regions=(box,))
+    store.update(undoable=False, current=2)
+    store.update(view=View(opacity=0.1))
+    store.undo()
+    assert store.state.current == 2  # the opacity is that of every picture
+    store.undo()
+    assert (store.state.regions, store.state.current) == ((), 1)
+    store.update(undoable=False, current=0)
+    store.redo()
+    assert (store.state.regions, store.state.current) == ((box,), 1)
+    store.update(panes=(Pane(), Pane(picture="b.png")))
+    store.update(undoable=False, current=2)
+    store.update(regions=())
+    store.undo()
+    assert (store.state.regions, store.state.current) == ((box,), 2)  # the second pane shows it
+    store.undo()
+    store.update(undoable=False, current=0, pictures=("a.png",))
+    store.undo()
+    assert (store.state.regions, store.state.current) == ((), 0)
+
+
 def test_pictures_are_not_undone() -> None:
     store = Store(State(Selection("a")))
     store.update(undoable=False, pictures=("x.jpg",), current=0)
