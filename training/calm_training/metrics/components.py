@@ -192,12 +192,33 @@ def _join(parents, sizes, extents, a, b):
 
 
 @njit(cache=True, nogil=True)
+def _single_parts(ranks, order, parents, extents, since, group):
+    """Make each of the first pixels of `order`, all of one rank, a part of its own, and list them in `group`.
+
+    Returns how many they are; `since` gets their rank.
+    """
+    width, flat = ranks.shape[1], ranks.ravel()
+    rank = flat[order[0]]
+    size = 0
+    while size < order.size and flat[order[size]] == rank:
+        row = order[size] // width
+        column = order[size] - row * width
+        pixel = (row + 1) * (width + 2) + column + 1
+        parents[pixel] = pixel
+        since[pixel] = rank
+        extents[pixel] = (column, row, column, row)
+        group[size] = pixel
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
 def _score_parts(ranks, order, boxes, benchmark, best):
     """Parts joined over 8 neighbours, steps descending; boxes (W,N,4) and best (W,steps) of each of W ways to score.
 
     Pixels are numbered with a frame of one pixel around the map, which is never on, so that none lacks a neighbour.
     """
-    width, framed = ranks.shape[1], ranks.shape[1] + 2
+    framed = ranks.shape[1] + 2
     around = np.array([-framed - 1, -framed, -framed + 1, -1, 1, framed - 1, framed, framed + 1])
     flat = ranks.ravel()
     number = (ranks.shape[0] + 2) * framed
@@ -210,17 +231,8 @@ def _score_parts(ranks, order, boxes, benchmark, best):
     position = 0
     while position < order.size and flat[order[position]] > 0:
         rank = flat[order[position]]  # pixels of this rank are on at steps below it
-        size = 0
-        while position < order.size and flat[order[position]] == rank:
-            row = order[position] // width
-            column = order[position] - row * width
-            pixel = (row + 1) * framed + column + 1
-            parents[pixel] = pixel
-            ends[pixel] = rank
-            extents[pixel] = (column, row, column, row)
-            group[size] = pixel
-            size += 1
-            position += 1
+        size = _single_parts(ranks, order[position:], parents, extents, ends, group)
+        position += size
         for i in range(size):
             pixel = group[i]
             root = _find(parents, pixel)
@@ -256,7 +268,7 @@ def _score_holes(ranks, order, steps, boxes, best):
 
     Pixels are numbered as in `_score_parts`.
     """
-    width, framed = ranks.shape[1], ranks.shape[1] + 2
+    framed = ranks.shape[1] + 2
     around = np.array([-framed, -1, 1, framed])
     flat = ranks.ravel()
     number = (ranks.shape[0] + 2) * framed
@@ -269,17 +281,8 @@ def _score_holes(ranks, order, steps, boxes, best):
     position = 0
     while position < order.size and flat[order[position]] < steps:
         rank = flat[order[position]]  # pixels of this rank are off at this step and above
-        size = 0
-        while position < order.size and flat[order[position]] == rank:
-            row = order[position] // width
-            column = order[position] - row * width
-            pixel = (row + 1) * framed + column + 1
-            parents[pixel] = pixel
-            begins[pixel] = rank
-            extents[pixel] = (column, row, column, row)
-            group[size] = pixel
-            size += 1
-            position += 1
+        size = _single_parts(ranks, order[position:], parents, extents, begins, group)
+        position += size
         for i in range(size):
             pixel = group[i]
             root = _find(parents, pixel)
