@@ -11,6 +11,7 @@ from calm_gui.cli.answer_options import add_answer_options, answers_of, give_hie
 from calm_gui.cli.command import command
 from calm_gui.errors import CalmError
 from calm_gui.torchrun import rank_number
+from calm_training.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from calm_training.config import Config
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = build_parser().parse_args(arguments)
     chosen: Callable[[argparse.Namespace], int] = options.command
+    keep_freed_memory()
     try:
         return chosen(options)
     except CalmError as error:

@@ -45,6 +45,7 @@ from calm_training.demo_e_step import e_step, kept_e_step, make_cam, read_inputs
 from calm_training.evaluate.sweep import SweepOptions
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.feature_cache import FeatureCache
+from calm_training.memory import keep_freed_memory
 from calm_training.network import freeze
 from calm_training.objectives import TopTarget, calm_m_step, calm_ml
 from calm_training.precision import fast_autocast
@@ -366,6 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--taught", type=Path, help="what taught.safetensors was; both parts are then left out")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     settings, name = RECIPES[options.recipe], options.recipe.removeprefix("imagenet-")
     pictures = training_pictures(options.shared, settings.every)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.paper import WSOL
 from calm_training.evaluate.wsol import box_accuracy
 from calm_training.loop import train
+from calm_training.memory import keep_freed_memory
 from calm_training.recipes import load_config
 
 __all__ = ["PAPER", "ROWS", "cells", "page_part", "pictures_for", "run_cells", "table_of_cells", "training_folder"]
@@ -233,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hours", type=float, default=10.0, help="of training in all (default: 10)")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="for every cell")
     options = parser.parse_args(arguments)
+    keep_freed_memory()
     try:
         done = run_cells(options.data, options.work, options.out, options.hours, options.set, options.method)
         if options.page:
