@@ -19,6 +19,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -376,7 +377,12 @@ def _two_processes(report: Report, data: Path, out: Path) -> None:
 
 def two(device: str, data: str, out: str) -> None:
     """What each of two processes runs."""
-    train(_config(device, 1), Path(data), Path(out), quiet=True)
+    config = _config(device, 1)
+    if device == "cuda":
+        config = replace(config, run=replace(config.run, sync_batch_norm=True))
+    else:
+        config = replace(config, model=replace(config.model, freeze_statistics=True))
+    train(config, Path(data), Path(out), quiet=True)
 
 
 SECTIONS = {

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from calm_gui.errors import CalmError, DataError
 from calm_gui.model.info import InputSpec
 from calm_gui.model.loaded import load_model
-from calm_training import run_folder, selection
+from calm_training import run_folder, search, selection
 from calm_training.config import Config, DataConfig, ModelConfig, OptimizerConfig, RunConfig
 from calm_training.evaluate.masks import mask_accuracy
-from calm_training.loop import train
+from calm_training.loop import DivergedError, train
 from calm_training.methods import Objective, training_methods
+from calm_training.run_folder import RunFolder
 from calm_training.search import learning_rates, ranges_of, search_settings, trial_of
+from calm_training.trainer import Trainer
 
 
 def tiny(**run: object) -> Config:
@@ -95,6 +98,40 @@ def test_masks_are_measured_by_pxap(data, tmp_path):
     assert best.score == mask_accuracy(model, pictures.pictures, maps=["attribution"]).maps["attribution"]
 
 
+def test_a_trial_that_diverges_is_the_worst_and_said_and_not_repeated(data, tmp_path, monkeypatch):
+    calls = []
+
+    def first_diverges(config, data, out, **how):
+        calls.append(out.name)
+        if out.name == "00":
+            RunFolder(out, config).begin()
+            raise DivergedError("the loss wasn't finite")
+        return train(config, data, out, **how)
+
+    monkeypatch.setattr(search, "train", first_diverges)
+    for _ in range(2):
+        said = []
+        best = search_settings(tiny(), data, tmp_path / "s", 2, say=said.append)
+        assert best.folder.name == "01"
+        assert said[-1] == "trial 00: the loss wasn't finite"
+        assert [row.split(",")[-1] for row in (tmp_path / "s/search.csv").read_text().split()][:2] == ["score", "nan"]
+    assert calls == ["00", "01", "01"]
+    with pytest.raises(CalmError, match="all 1 trials diverged"):
+        search_settings(tiny(), data, tmp_path / "s", 1)
+
+
+def test_weights_that_stop_being_numbers_are_a_divergence(data, tmp_path, monkeypatch):
+    epoch = Trainer._train_epoch
+
+    def broken_epoch(trainer):
+        epoch(trainer)
+        torch.nn.init.constant_(trainer.network.head.class_branch.weight, np.inf)
+
+    monkeypatch.setattr(Trainer, "_train_epoch", broken_epoch)
+    with pytest.raises(DivergedError, match=r"head\.class_branch\.weight isn't finite after epoch 1"):
+        train(tiny(), data, tmp_path / "run", quiet=True)
+
+
 def test_parts_share_the_trials(data, tmp_path):
     for part in ((1, 2), (2, 2)):
         search_settings(tiny(), data, tmp_path / "s", 2, part=part)
@@ -165,6 +202,10 @@ def test_the_best_checkpoint_may_be_the_best_at_localization(data, tmp_path):
     found = load_model(best, "cpu")
     assert found.info.training["epochs"] == scores.index(max(scores)) + 1
     assert selection.localization_of(best, selection.read_validation(data)) == max(scores)
+    searched = search_settings(config, data, tmp_path / "s", 1)  # by what its epochs are chosen by
+    assert searched.score == selection.localization_of(
+        tmp_path / "s/00/best.safetensors", selection.read_validation(data)
+    )
 
 
 def test_tensorboard_gets_the_log_or_says_that_it_lacks(data, tmp_path, monkeypatch):

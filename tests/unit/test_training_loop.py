@@ -186,13 +186,30 @@ def test_a_resumed_run_may_have_more_epochs_and_nothing_else(pictures, tmp_path,
     assert (tmp_path / "whole/log.csv").read_text() == (run / "log.csv").read_text()
     settings = json.loads((run / "config.json").read_text())
     assert settings["optimizer"]["epochs"] == 3
+    settled = tiny(epochs=3, **steps)
     for other, said in (
         (tiny(epochs=2, **steps), r"optimizer\.epochs was 3, now 2"),
         (tiny(epochs=4, batch=4, **steps), r"optimizer\.epochs was 3, now 4; optimizer\.batch was 8, now 4"),
+        (dataclasses.replace(settled, run=dataclasses.replace(settled.run, seed=1)), r"run\.seed was 0, now 1"),
     ):
         with pytest.raises(CalmError, match=said + r".* only optimizer\.epochs may grow"):
             train(other, pictures, run, resume=True, quiet=True)
     assert json.loads((run / "config.json").read_text()) == settings
+
+
+def test_what_is_drawn_and_chosen_stays_when_a_run_goes_on(tmp_path):
+    def two_methods(*names: str, **run: object) -> Config:
+        methods = {name: method_named(name).Settings() for name in ("cam", *names)}
+        return dataclasses.replace(tiny(methods), run=RunConfig(device="cpu", workers=0, **run))
+
+    RunFolder(tmp_path / "run", two_methods("has", "cutmix")).begin()
+    RunFolder(tmp_path / "run", two_methods("has", "cutmix", save_minutes=1), resume=True)
+    for other, said in (
+        (two_methods("cutmix", "has"), "methods in order was"),
+        (two_methods("has", "cutmix", select="localization", boxes="b"), "run.select was accuracy, now localization"),
+    ):
+        with pytest.raises(CalmError, match=said):
+            RunFolder(tmp_path / "run", other, resume=True)
 
 
 def test_a_run_may_start_from_a_whole_checkpoint(pictures, tmp_path, capsys):
@@ -382,7 +399,12 @@ def test_a_run_is_never_overwritten_unasked(pictures, tmp_path):
     kept = (tmp_path / "run/best.safetensors").read_bytes()
     with pytest.raises(DataError):
         train(config, tmp_path / "nowhere", tmp_path / "run", overwrite=True, quiet=True)
-    assert (tmp_path / "run/best.safetensors").read_bytes() == kept  # replaced only once the data can be used
+    for faulty in ({"weights": str(tmp_path / "nowhere.pth")}, {"freeze": "blocks.9"}):
+        unusable = dataclasses.replace(config, model=dataclasses.replace(config.model, **faulty))
+        with pytest.raises(CalmError):
+            train(unusable, pictures, tmp_path / "run", overwrite=True, quiet=True)
+    assert (tmp_path / "run/best.safetensors").read_bytes() == kept  # replaced only once all of it can be used
+    assert json.loads((tmp_path / "run/config.json").read_text())["optimizer"]["batch"] == 4
     train(config, pictures, tmp_path / "run", overwrite=True, quiet=True)
     assert (tmp_path / "run/notes.txt").read_text() == "mine"
     other = tmp_path / "letters"
@@ -455,6 +477,30 @@ def test_a_batch_that_processes_cannot_share_evenly_is_refused(pictures, tmp_pat
     with pytest.raises(CalmError, match="a batch of 8 pictures can't be divided evenly among 3 processes"):
         train(tiny(), pictures, tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_batch_statistics_of_one_process_among_several_are_refused(pictures, tmp_path, monkeypatch):
+    """Before anything is written, and also where they should be shared, which torch does on GPUs alone."""
+
+    @contextmanager
+    def two(_: str):
+        yield Processes(0, 2)
+
+    monkeypatch.setattr("calm_training.loop.processes", two)
+    monkeypatch.setattr(Processes, "wait", lambda _: None)
+    shared = dataclasses.replace(tiny(), run=RunConfig(device="cpu", workers=0, sync_batch_norm=True))
+    for config in (tiny(), shared):
+        with pytest.raises(CalmError, match=r"its own part of a batch.*model\.freeze_statistics=true"):
+            train(config, pictures, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_behind_frozen_stages_may_be_of_half_precision(pictures, tmp_path):
+    """HaS hides other squares in every epoch, so that nothing of the frozen stages is kept."""
+    config = tiny({"cam": method_named("cam").Settings(), "has": method_named("has").Settings()}, precision="bfloat16")
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, freeze="blocks.1"))
+    best = train(config, pictures, tmp_path / "run", quiet=True)
+    assert all(torch.isfinite(tensor).all() for tensor in weights(best).values())
 
 
 @pytest.mark.parametrize("method", ["calm-em", "calm-ml", "cam"])

@@ -208,7 +208,8 @@ def _search(options: argparse.Namespace) -> int:
         config, options.data, options.out, options.trials, options.boxes, options.part, lambda text: print(text)
     )
     drawn = ", ".join(f"{name} {value:.3g}" for name, value in best.settings.items())
-    print(f"best: {drawn}; {'localization' if options.boxes else 'accuracy'} {best.score:.2%} ({best.folder})")
+    by_boxes = options.boxes or config.run.boxes
+    print(f"best: {drawn}; {'localization' if by_boxes else 'accuracy'} {best.score:.2%} ({best.folder})")
     return 0
 
 

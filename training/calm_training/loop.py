@@ -15,9 +15,9 @@ from calm_training.datasets.splits import Splits, read_splits
 from calm_training.distributed import processes
 from calm_training.run_folder import RunFolder
 from calm_training.selection import read_validation
-from calm_training.trainer import RunInterruptedError, Trainer
+from calm_training.trainer import DivergedError, RunInterruptedError, Trainer
 
-__all__ = ["RunInterruptedError", "train"]
+__all__ = ["DivergedError", "RunInterruptedError", "train"]
 
 
 def train(
@@ -47,7 +47,9 @@ def train(
     DataError
         If pictures are missing or too many can't be opened.
     CalmError
-        If the settings or the folder can't be used, or the loss stays non-finite.
+        If the settings or the folder can't be used.
+    DivergedError
+        If the loss stays non-finite, or a weight is.
     RunInterruptedError
         If a signal ended the run; `resume` goes on.
     """
@@ -64,18 +66,15 @@ def train(
         # Every process checks, so that all of them train on the same pictures.
         splits = _openable(splits, config)
         _refuse_uneven(min(config.optimizer.batch, len(splits.train.samples)), group.world)
-        if folder is not None:  # now that the data can be used, a run that is replaced may go
-            folder.begin()
-        group.wait()
-        if folder is not None:
-            for note in (*splits.notes, *filter(None, [folder.note])):
-                print(note, file=sys.stderr)
         trainer = Trainer(config, splits, device, group, out, folder, quiet, localized)
-        if group.first and trainer.start:
-            print(trainer.start, file=sys.stderr)
         state = RunFolder(out, config, resume=True).load_state() if resume else None
         if state is not None:
             trainer.load(state)
+        if folder is not None:  # now that all of it can be used, a run that is replaced may go
+            folder.begin()
+            for note in filter(None, (*splits.notes, folder.note, trainer.start)):
+                print(note, file=sys.stderr)
+        group.wait()
         with trainer.cached_features():
             trainer.run()
     return out / "best.safetensors"

@@ -1,13 +1,13 @@
 """The network that a configuration describes: weights, frozen stages, statistics."""
 
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from calm_gui.errors import CheckpointError
+from calm_gui.errors import CalmError, CheckpointError
 from calm_gui.model.backbones import Backbone, build_backbone
 from calm_gui.model.calm import HeadNetwork
 from calm_gui.model.checkpoint import read_checkpoint
@@ -19,7 +19,7 @@ from calm_training.feature_cache import split_backbone
 from calm_training.methods import Objective
 from calm_training.pretrained import PACKAGES, efficientnet_lite
 
-__all__ = ["Start", "checkpoint_info", "freeze", "make_network", "set_training"]
+__all__ = ["Start", "checkpoint_info", "freeze", "make_network", "refuse_local_statistics", "set_training"]
 
 
 class Start(NamedTuple):
@@ -87,9 +87,29 @@ def set_training(trained: HeadNetwork, model: ModelConfig) -> None:
     """Training mode, but with batch statistics held where the configuration says so."""
     trained.train()
     if model.freeze_statistics:
-        for module in trained.modules():
-            if isinstance(module, nn.modules.batchnorm._BatchNorm):
-                module.eval()
+        for module in _batch_norms(trained):
+            module.eval()
+
+
+def _batch_norms(network: nn.Module) -> Iterator[nn.Module]:
+    return (module for module in network.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm))
+
+
+def refuse_local_statistics(trained: HeadNetwork, model: ModelConfig, synchronised: bool) -> None:
+    """Refuse to train in several processes where each would normalise by its own part of a batch.
+
+    Raises
+    ------
+    CalmError
+        If a layer takes batch statistics that aren't those of all processes: the weights would be others than one
+        process's.
+    """
+    set_training(trained, model)
+    if not synchronised and any(module.training for module in _batch_norms(trained)):
+        raise CalmError(
+            "each process would normalise by its own part of a batch, and the weights would be others than one "
+            "process's; set run.sync_batch_norm=true on GPUs, or model.freeze_statistics=true"
+        )
 
 
 def checkpoint_info(

@@ -23,7 +23,8 @@ _EVENTS = "tensorboard"
 """What a run writes into its folder."""
 
 _DECISIVE = ("data", "model", "methods", "optimizer")
-"""Settings that a run can't be gone on with if they change."""
+_DECISIVE_OF_RUN = ("seed", "select", "boxes")
+"""Settings that a run can't be gone on with if they change: of sections, all, and those of the section ``run``."""
 
 _GROWS = "optimizer.epochs"
 """The one of them that may be more when a run is gone on with."""
@@ -137,14 +138,13 @@ class RunFolder:
             before = json.loads(read_bounded(self._settings, _MAX_BYTES, CalmError, "settings"))
             if "model" in before and "methods" not in before:
                 raise ValueError("it was started by version 0.1, which has to finish it")
-            before = {section: dict(before[section]) for section in _DECISIVE}
+            before = _decisive(before)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CalmError(
                 f"the settings of the run in {self.path} can't be read: {why_unreadable(error)}; start again with "
                 "--overwrite"
             ) from error
-        now = json.loads(json.dumps(config.to_json()))
-        changes = compare_values(before, {section: now[section] for section in _DECISIVE})
+        changes = compare_values(before, _decisive(json.loads(json.dumps(config.to_json()))))
         if [change.key for change in changes] == [_GROWS] and _is_more(changes[0]):
             self._longer = config
             self.note = f"the run in {self.path} gets longer: {say_changes(changes)}"
@@ -155,6 +155,15 @@ class RunFolder:
                 f"the run in {self.path} had other settings ({say_changes(changes)}); it can't be resumed with these, "
                 f"as only {_GROWS} may grow"
             )
+
+
+def _decisive(settings: dict[str, Any]) -> dict[str, Any]:
+    """What may not change of settings as ``config.json`` has them; the order of methods decides what each draws."""
+    return {
+        **{section: dict(settings[section]) for section in _DECISIVE},
+        "methods in order": list(settings["methods"]),
+        "run": {name: value for name, value in settings["run"].items() if name in _DECISIVE_OF_RUN},
+    }
 
 
 def _is_more(change: Change) -> bool:

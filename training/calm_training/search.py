@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ import numpy as np
 from calm_gui.errors import CalmError
 from calm_gui.model.files import write_text
 from calm_training.config import Config
-from calm_training.loop import train
+from calm_training.datasets.evaluation_set import EvaluationSet
+from calm_training.loop import DivergedError, train
 from calm_training.methods import make_methods, method_named
 from calm_training.selection import localization_of, read_validation
 
 __all__ = ["Trial", "learning_rates", "ranges_of", "search_settings", "trial_of"]
 
 LEARNING_RATE = "LogUniform[5^-5, 5^-1]"
+DIVERGED = "diverged.txt"
+"""File of a trial whose loss or weights stopped being finite; says why."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Trial:
     settings : dict
         What was drawn, by dotted name.
     score : float
-        On the validation pictures.
+        On the validation pictures; NaN where the run diverged.
     folder : Path
         The run.
     """
@@ -83,7 +87,8 @@ def search_settings(
 ) -> Trial:
     """Train once for each draw and select by localization, or by accuracy, on validation pictures.
 
-    A finished trial isn't repeated, and an interrupted one goes on, so the search may be ended and started again.
+    A trial that has ended isn't repeated, and an interrupted one goes on, so the search may be ended and started again.
+    One that diverges is counted as the worst.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ def search_settings(
     trials : int
     boxes : Path, optional
         Validation pictures with boxes or masks; the score is then MaxBoxAccV2 or PxAP of the true class's map. None
-        selects by accuracy.
+        selects as the epochs of a run are: by localization on `config.run.boxes`, or by accuracy.
     part : (int, int)
         Number of this process, from 1, and how many share the trials. The last one to end should be started again with
         ``(1, 1)``: it only gathers the scores.
@@ -105,10 +110,17 @@ def search_settings(
     -------
     Trial
         The best one of this part.
+
+    Raises
+    ------
+    CalmError
+        If every trial diverged, or one can't be trained.
     """
     number_of_part, parts = part
     if not number_of_part - 1 < trials:
         raise CalmError(f"{trials} trials are too few for part {number_of_part} of {parts}")
+    if boxes is None and config.run.select == "localization":
+        boxes = data / config.run.boxes
     found = read_validation(boxes) if boxes else None  # faults of the boxes come before any training
     out.mkdir(parents=True, exist_ok=True)
     for name, words in ranges_of(config).items():
@@ -119,14 +131,29 @@ def search_settings(
             continue
         trial, drawn = trial_of(config, number, rate)
         folder = out / f"{number:02d}"
-        best = train(trial, data, folder, resume=folder.exists(), quiet=True)
-        done.append(Trial(drawn, _accuracy(folder) if found is None else localization_of(best, found), folder))
+        try:
+            score = _score(trial, data, folder, found)
+        except DivergedError as error:
+            score = math.nan
+            say(f"trial {number:02d}: {error}")
+            write_text(folder / DIVERGED, f"{error}\n", overwrite=True)
+        done.append(Trial(drawn, score, folder))
         lines = [",".join([*(name.removeprefix("optimizer.") for name in drawn), "score"])]
         lines += [",".join(map(str, [*one.settings.values(), one.score])) for one in done]
         write_text(
             out / (f"search-{number_of_part}.csv" if parts > 1 else "search.csv"), "\n".join(lines), overwrite=True
         )
-    return max(done, key=lambda one: one.score)
+    if all(math.isnan(one.score) for one in done):
+        raise CalmError(f"all {len(done)} trials diverged; their reasons stand in {out}/*/{DIVERGED}")
+    return max(done, key=lambda one: -math.inf if math.isnan(one.score) else one.score)
+
+
+def _score(trial: Config, data: Path, folder: Path, found: EvaluationSet | None) -> float:
+    """Of a trial that has ended, or is trained now."""
+    if (folder / DIVERGED).exists():
+        raise DivergedError((folder / DIVERGED).read_text("utf-8").strip())
+    best = train(trial, data, folder, resume=folder.exists(), quiet=True)
+    return _accuracy(folder) if found is None else localization_of(best, found)
 
 
 def _accuracy(folder: Path) -> float:

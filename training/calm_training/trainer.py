@@ -31,13 +31,17 @@ from calm_training.datasets.training_pictures import TrainingPictures
 from calm_training.distributed import Processes, wrap
 from calm_training.feature_cache import FeatureCache
 from calm_training.methods import Batch, Objective, Step, make_methods
-from calm_training.network import checkpoint_info, freeze, make_network, set_training
+from calm_training.network import checkpoint_info, freeze, make_network, refuse_local_statistics, set_training
 from calm_training.optimizer import learning_rate_factor, make_optimizer
 from calm_training.run_folder import RunFolder
 from calm_training.selection import localization_of
 from calm_training.start_heads import take_heads
 
-__all__ = ["RunInterruptedError", "Task", "Trainer"]
+__all__ = ["DivergedError", "RunInterruptedError", "Task", "Trainer"]
+
+
+class DivergedError(CalmError):
+    """A run whose loss or weights stopped being finite numbers."""
 
 
 class RunInterruptedError(CalmError):
@@ -100,10 +104,13 @@ class Trainer:
         network, fresh = make_network(config.model, self.objective, len(self.pictures.classes))
         self.start = take_heads(network.head, config.model.weights, self.known.classes)
         self.network = network.to(device).to(memory_format=torch.channels_last)
-        if config.run.sync_batch_norm and group.world > 1:
+        synchronised = config.run.sync_batch_norm and device.type == "cuda"  # torch has no other
+        if synchronised and group.world > 1:
             self.network = nn.SyncBatchNorm.convert_sync_batchnorm(self.network)  # type: ignore[no-untyped-call]
         self.frozen, self.trained = freeze(self.network, config.model)
         self.frozen.eval()
+        if group.world > 1:
+            refuse_local_statistics(self.trained, config.model, synchronised)
         for method in self.methods:
             method.attach(self.network, self.trained, config.model.backbone)
         self.objective.extra.to(device)
@@ -203,7 +210,7 @@ class Trainer:
             self.batch += 1
             bar.set_postfix(loss=f"{loss:.3f}")
             if bad_in_a_row >= self.config.run.nonfinite_steps:
-                raise CalmError(
+                raise DivergedError(
                     f"the loss wasn't finite for {bad_in_a_row} steps in a row, last in epoch {self.epoch + 1}; "
                     "lower the learning rate, or look at the state.pt that was saved last"
                 )
@@ -237,6 +244,7 @@ class Trainer:
         return value
 
     def _finish_epoch(self) -> None:
+        self._refuse_broken_weights()
         accuracy = self._accuracy(self.validation)
         self.epoch, self.batch = self.epoch + 1, 0
         row = {
@@ -263,6 +271,12 @@ class Trainer:
         self.save()
         if not self.quiet:
             tqdm.write(f"epoch {self.epoch}: loss {row['loss']:.4f}, accuracy {accuracy:.2%}")
+
+    def _refuse_broken_weights(self) -> None:
+        """In every process alike, before a checkpoint would be."""
+        for name, weight in self.network.state_dict().items():
+            if not torch.isfinite(weight).all():
+                raise DivergedError(f"{name} isn't finite after epoch {self.epoch + 1}; lower the learning rate")
 
     def _localization(self, pictures: EvaluationSet) -> float:
         """How well the last checkpoint localizes: the first process measures, all learn of it."""
@@ -332,7 +346,9 @@ class Trainer:
                 step = Step(generator, self.group.rank, self.group.world, self.group.gather, self.group.total)
                 batch = method.change_batch(batch, step)
                 method.begin_step(step)
-            yield replace(batch, inputs=self._behind_frozen(batch.inputs, self.pictures))
+            with self._autocast():
+                features = self._behind_frozen(batch.inputs, self.pictures)
+            yield replace(batch, inputs=features)
             number += 1
 
     def _inputs(self, pictures: PictureSet, batches: list[NDArray[np.int64]]) -> Iterator[tuple[Tensor, Tensor]]:
@@ -344,7 +360,7 @@ class Trainer:
         """What the frozen stages make of pictures; features that were kept are that already."""
         if id(pictures) in self.caches:
             return inputs
-        with torch.no_grad(), self._autocast():
+        with torch.no_grad():
             features: Tensor = self.frozen(inputs)
         return features
 
