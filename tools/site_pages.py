@@ -244,15 +244,17 @@ def _methods() -> str:
 
 def _recipe_keys() -> str:
     from calm_training.config import Config
+    from calm_training.methods import training_methods
 
+    sections = {section.name: _resolved(Config, section.name) for section in dataclasses.fields(Config)}
+    sections |= {f"methods.{name}": method.Settings for name, method in training_methods().items()}
     rows = []
-    for section in dataclasses.fields(Config):
-        kind = section.type if isinstance(section.type, type) else _resolved(Config, section.name)
+    for name, kind in sections.items():
         if not dataclasses.is_dataclass(kind):
             continue
         words = _attribute_docs(kind)
         rows += [
-            f"| `{section.name}.{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
+            f"| `{name}.{field.name}` | `{_default(field)}` | {words.get(field.name, '')} |"
             for field in dataclasses.fields(kind)
         ]
     return "| key | default | meaning |\n|---|---|---|\n" + "\n".join(rows)
@@ -271,10 +273,10 @@ def _default(field: Any) -> str:
 
 
 def _attribute_docs(kind: Any) -> dict[str, str]:
-    """What the Attributes section of a docstring says of each name; a line may name several."""
-    found: dict[str, str] = {}
+    """What the Attributes sections of a class and its bases say of each name; a line may name several."""
+    found = _attribute_docs(kind.__base__) if dataclasses.is_dataclass(kind.__base__) else dict[str, str]()
     names: list[str] = []
-    lines = inspect.getdoc(kind) or ""
+    lines = inspect.cleandoc(kind.__doc__ or "")
     _, _, section = lines.partition("Attributes\n----------\n")
     for line in section.splitlines():
         if line and not line.startswith(" "):

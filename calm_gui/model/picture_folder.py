@@ -20,7 +20,7 @@ def pictures_below(folder: Path) -> list[Path]:
     return [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in PICTURE_SUFFIXES and not any(map(is_hidden, path.relative_to(folder).parts))
+        if _is_picture(path) and not any(map(is_hidden, path.relative_to(folder).parts))
     ]
 
 
@@ -32,5 +32,9 @@ def pictures_of(folder: Path) -> list[Path]:
     OSError
         If the folder can't be read.
     """
-    inside = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURE_SUFFIXES and not is_hidden(p.name))
+    inside = sorted(path for path in folder.iterdir() if _is_picture(path) and not is_hidden(path.name))
     return inside or pictures_below(folder)
+
+
+def _is_picture(path: Path) -> bool:
+    return path.suffix.lower() in PICTURE_SUFFIXES and not path.is_dir()

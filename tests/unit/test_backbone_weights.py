@@ -14,6 +14,7 @@ from calm_gui.model.checkpoint import save_checkpoint
 from calm_gui.model.info import CheckpointInfo
 from calm_gui.model.loaded import load_model
 from calm_training.config import ModelConfig
+from calm_training.methods.acol import Acol, AcolSettings
 from calm_training.methods.calm_em import CalmEm, CalmEmSettings
 from calm_training.methods.cam import Cam
 from calm_training.network import make_network
@@ -92,6 +93,20 @@ def test_a_whole_calm_is_gone_on_with_its_classes_by_name(tmp_path: Path) -> Non
         found = log_class_probabilities(f, a, "softplus")
     assert torch.allclose(found, expected[:, [2, 0, 1]], atol=1e-5)
     assert not torch.allclose(found, expected, atol=1e-3)
+
+
+def test_acols_heads_are_gone_on_with_at_the_threshold_of_the_run(tmp_path: Path) -> None:
+    model = ModelConfig("timm:test_resnet", 32, weights="none")
+    theirs, ours = (make_network(model, Acol(AcolSettings(threshold=t, width=8)), 3).network for t in (0.7, 0.6))
+    info = CheckpointInfo("acol", "timm:test_resnet", 32, table(*NAMES))
+    save_checkpoint(tmp_path / "acol.safetensors", theirs, info, torch.float32)
+    sentence = take_heads(ours.head, str(tmp_path / "acol.safetensors"), table("cat", "ant", "bee"))
+    assert sentence == "backbone and heads start from acol.safetensors"
+    assert ours.head.threshold == torch.tensor(0.6)
+    for name, found in ours.head.state_dict().items():
+        if name != "threshold":
+            expected = theirs.head.state_dict()[name]
+            assert torch.equal(found, expected[[2, 0, 1]] if len(expected) == 3 else expected), name
 
 
 @pytest.mark.parametrize(

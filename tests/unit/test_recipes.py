@@ -207,6 +207,8 @@ def test_overrides():
         ("run.boxes=x", "boxes can have no effect: it counts only where select is localization"),
         ("run.select=localization", r"needs pictures with boxes or masks; name their folder in run\.boxes"),
         ("model.freeze=all model.freeze_statistics=true", "freeze_statistics can have no effect: freeze is all"),
+        ("optimizer.learning_rate=inf", r"optimizer\.learning_rate must be a finite number, not inf"),
+        ("run.save_minutes=nan", r"run\.save_minutes must be a finite number, not nan"),
     ],
 )
 def test_wrong_settings_are_named(overrides, reason):
@@ -219,6 +221,27 @@ def test_what_a_later_setting_takes_the_effect_from_is_left_out():
     assert "step_epochs" not in composed.to_toml()
     assert "optimizer.step_epochs" not in composed.sources
     assert "momentum" not in compose("cub", ["optimizer.name=adamw"]).to_toml()
+
+
+def test_ones_own_part_is_above_what_a_data_set_takes_where_nothing_is_named(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[model]\nfreeze = "blocks.3"\n')
+    alone, named = (compose(f"folder{lite0}+{mine}") for lite0 in ("", "+lite0"))
+    assert alone.config.model == named.config.model
+    assert alone.config.model.freeze == "blocks.3"
+    assert alone.sources["model.freeze"] == str(mine)
+
+
+@pytest.mark.parametrize("method", ["adl", "spg", "inca-reading"])
+def test_a_method_that_acts_behind_stages_is_refused_where_it_knows_none(method):
+    with pytest.raises(CalmError, match=f"{method} has no places in timm:resnet18; it has some in resnet50, vgg16"):
+        load_config(f"cub+resnet50+{method}", ["model.backbone=timm:resnet18"])
+
+
+def test_a_method_is_a_table_of_settings(tmp_path):
+    (tmp_path / "mine.toml").write_text("methods.has = 3\n")
+    with pytest.raises(CalmError, match=r"methods\.has must be a table of settings, not 3"):
+        load_config(f"folder+lite0+cam+{tmp_path / 'mine.toml'}")
 
 
 def test_a_run_has_one_objective(tmp_path):

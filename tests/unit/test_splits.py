@@ -8,6 +8,7 @@ from PIL import Image
 
 from calm_gui.errors import DataError
 from calm_gui.model.known_classes import known_classes
+from calm_gui.model.picture_folder import pictures_below, pictures_of
 from calm_training.cli import main
 from calm_training.config import Config, DataConfig
 from calm_training.datasets.picture_set import PictureSet
@@ -128,6 +129,46 @@ def test_splits_in_other_letters_are_not_taken_for_classes(tmp_path):
         read_splits("folder", tmp_path / "nowhere")
     with pytest.raises(DataError, match="no split 'training'; it has train, test"):
         read_splits("cub", tmp_path, train="training")
+
+
+def test_splits_with_names_of_their_own_are_splits(tmp_path):
+    root = pictures(tmp_path, fold1__cat=3, fold1__dog=3, fold2__dog=2, fold3__cat=1)
+    splits = read_splits("folder", root, train="fold1", validation="fold2")
+    assert [info.name for info in splits.train.classes] == ["cat", "dog"]
+    assert (len(splits.train.samples), len(splits.validation.samples), splits.test) == (6, 2, None)
+    assert splits.notes == (f"{root} has fold3 too, which no split is: not used",)
+    for settings in ({"train": "trian"}, {"test": "tset"}, {"validation": "vall"}):
+        flat = pictures(tmp_path / "flat", cat=3, dog=3)
+        with pytest.raises(DataError, match=f"no split '{next(iter(settings.values()))}'; it isn't divided"):
+            read_splits("folder", flat, **settings)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.csv").write_text("file,class\na.png,cat\nb.png,dog\nc.png,cat\nd.png,dog\n")
+    named_so = read_splits("csv", tmp_path, train="one", test="two")
+    assert named_so.test is not None and len(named_so.test.samples) == 4
+
+
+def test_splits_in_capitals_are_found_and_the_rest_is_named(tmp_path):
+    root = pictures(tmp_path, train__cat=3, train__dog=3, Val__cat=1, Testing__dog=2, tset__dog=1)
+    splits = read_splits("folder", root)
+    assert splits.test is not None
+    assert (len(splits.validation.samples), len(splits.test.samples)) == (1, 2)
+    assert splits.notes == (f"{root} has tset too, which no split is: not used",)
+
+
+def test_tables_are_refused_where_they_are_cut_off_or_have_one_class(tmp_path):
+    (tmp_path / "index.csv").write_text("file,class\na.png,cat\nb.png,\n")
+    with pytest.raises(DataError, match=r"index\.csv, line 3: the column class is empty"):
+        read_splits("csv", tmp_path)
+    (tmp_path / "index.csv").write_text("file,class_index\n" + "".join(f"{i}.png,1\n" for i in range(4)))
+    with pytest.raises(DataError, match="one class, class 1; there is nothing to distinguish"):
+        read_splits("csv", tmp_path)
+
+
+def test_a_folder_called_like_a_picture_is_none(tmp_path):
+    root = pictures(tmp_path, cat=3, dog=3)
+    (root / "cat/0.png.png").mkdir()
+    assert len(read_splits("folder", root).train.samples) == 2
+    assert pictures_below(root / "cat") == pictures_of(root / "cat") == [root / f"cat/{i}.png" for i in range(3)]
 
 
 def test_one_class_is_refused(tmp_path):

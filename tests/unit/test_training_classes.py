@@ -31,7 +31,7 @@ def test_labels_of_a_split_that_lacks_a_class_follow_the_training_classes(tmp_pa
     pictures(tmp_path, "train", "ant", "bee", "cat")
     pictures(tmp_path, "test", "bee", "cat")
     train, test = (LAYOUTS["folder"].read(tmp_path, split) for split in ("train", "test"))
-    same = with_classes(test, train.classes, "test")
+    same = with_classes(test, train, "test")
     assert same.classes is train.classes
     assert [train.classes[s.label].name for s in same.samples] == [s.path.parent.name for s in same.samples]
 
@@ -53,7 +53,7 @@ def test_tables_are_compared_likewise(tmp_path, column):
         lines = [f"file,{column}", *(f"{i}.png,{values.format('abc'[i], i)}" for i in rows)]
         (tmp_path / f"{split}.csv").write_text("\n".join(lines) + "\n")
     train, test = (LAYOUTS["csv"].read(tmp_path, split) for split in ("train", "test"))
-    assert [sample.label for sample in with_classes(test, train.classes, "test").samples] == [2, 0]
+    assert [sample.label for sample in with_classes(test, train, "test").samples] == [2, 0]
 
 
 def test_another_order_of_the_same_number_of_classes_is_mapped():
@@ -63,7 +63,19 @@ def test_another_order_of_the_same_number_of_classes_is_mapped():
     order = ClassTable(ClassInfo(i, name) for i, name in enumerate(("1", "2", "10")))
     other = ClassTable(ClassInfo(i, name) for i, name in enumerate(("1", "10", "2")))
     test = PictureSet(tuple(Sample(Path(f"{info.name}/x.png"), info.index) for info in other), other)
-    assert [sample.label for sample in with_classes(test, order, "test").samples] == [0, 2, 1]
+    train = PictureSet((Sample(Path("1/x.png"), 0),), order)
+    assert [sample.label for sample in with_classes(test, train, "test").samples] == [0, 2, 1]
+
+
+def test_numbers_are_no_names(tmp_path):
+    """A table of names, sorted by us, says nothing of what another table's numbers mean."""
+    (tmp_path / "train.csv").write_text("file,class\na.png,ant\nb.png,zebra\n")
+    (tmp_path / "test.csv").write_text("file,class_index\na.png,1\n")
+    train, test = (LAYOUTS["csv"].read(tmp_path, split) for split in ("train", "test"))
+    with pytest.raises(DataError, match=r"1 classes of the test pictures aren't trained \(class 1\)"):
+        with_classes(test, train, "test")
+    (tmp_path / "test.csv").write_text("file,class_index,name\na.png,0,zebra\n")
+    assert [s.label for s in with_classes(LAYOUTS["csv"].read(tmp_path, "test"), train, "test").samples] == [1]
 
 
 @pytest.mark.parametrize("change", ["a class more", "a class renamed", "a picture more", "a picture renamed"])

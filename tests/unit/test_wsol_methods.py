@@ -71,6 +71,8 @@ def test_has_hides_other_squares_in_each_picture_at_the_rate():
     shares = (found == 0).float().mean((1, 2, 3))
     assert torch.allclose(shares, torch.tensor(0.3), atol=0.03)
     assert len({tuple(row.flatten().tolist()) for row in (found == 0)[:, 0]}) == 8
+    whole = Has(HasSettings(grid_size=10**9)).change_batch(batch, step()).inputs  # a square larger than any memory
+    assert {float((picture == 0).float().mean()) for picture in whole} == {0.0, 1.0}
 
 
 # CutMix

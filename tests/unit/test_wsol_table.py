@@ -68,7 +68,7 @@ def test_cells_are_written_as_they_end_and_gone_on_with(data, tmp_path, monkeypa
     assert re.search(r"\| cam \| 2 \| [\d.]+ ± [\d.]+ \| [\d.]+ ± [\d.]+ \| 62.4 \|", table)
 
 
-def test_the_page_gets_the_table_without_training(tmp_path):
+def test_the_page_gets_the_table_without_training(tmp_path, capsys):
     page, out = tmp_path / "page.md", tmp_path / "cells.json"
     out.write_text(
         json.dumps({"spg-narrow/1": {"top-1": 0.5, "MaxBoxAccV2": 0.625, "pictures": 700, "seconds": 1800.0}})
@@ -84,6 +84,9 @@ def test_the_page_gets_the_table_without_training(tmp_path):
         assert "1 of 36 cells are trained, measured on 700 pictures each, 0.5 hours in all" in text
     page.write_text("no place")
     assert main(command) == 1
+    out.write_text("{")
+    assert main(command) == 1
+    assert "cells.json isn't a table of cells" in capsys.readouterr().err
 
 
 def test_an_interrupted_cell_is_gone_on_with(data, tmp_path, monkeypatch, capsys):
@@ -104,9 +107,12 @@ def test_an_interrupted_cell_is_gone_on_with(data, tmp_path, monkeypatch, capsys
     assert main(command) == 130
     assert "interrupted in epoch 1" in capsys.readouterr().err
     assert not (tmp_path / "cells.json").exists()
+    first_leg = json.loads((tmp_path / "work/cam-0-time.json").read_text())["seconds"]
     assert main(command) == 0
     assert list(json.loads((tmp_path / "cells.json").read_text())) == ["cam/0"]
     assert len(steps) == 8  # two epochs of eight pictures, two at a time, none of them done twice
+    spent = json.loads((tmp_path / "cells.json").read_text())["cam/0"]["seconds"]
+    assert spent > first_leg > 0  # its hours are those of both
 
 
 def test_rows_can_be_chosen(capsys):

@@ -11,6 +11,7 @@ from calm_gui.model.info import InputSpec
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.methods import make_methods, method_named
 from calm_training.methods.calm_em import CalmEmSettings
+from calm_training.methods.places import names_in
 from calm_training.settings import Section, build, idle, setting
 
 __all__ = ["Config", "DataConfig", "ModelConfig", "OptimizerConfig", "RunConfig"]
@@ -213,6 +214,9 @@ class Config:
 
     def __post_init__(self) -> None:
         _, methods = make_methods(self.methods)
+        for method in methods:
+            if method.places:
+                names_in(self.model.backbone, method.places, method.name)
         changing = [method.name for method in methods if method.changes_pictures]
         if changing and not self.data.augment:
             raise CalmError(

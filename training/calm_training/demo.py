@@ -39,7 +39,7 @@ from calm_gui.model.info import CheckpointInfo, read_info
 from calm_gui.model.loaded import load_model
 from calm_training.config import ModelConfig
 from calm_training.datasets.boxes import read_boxes_csv
-from calm_training.datasets.split import split_by_hash
+from calm_training.datasets.split import CHOSEN_ON, split_by_hash
 from calm_training.demo_data import HELD_OUT, TRAINING_SETS, TrainingPicture, held_out, training_pictures
 from calm_training.demo_e_step import e_step, kept_e_step, make_cam, read_inputs
 from calm_training.evaluate.sweep import SweepOptions
@@ -66,10 +66,6 @@ __all__ = [
 ]
 
 LICENCE = "Apache-2.0 (weights, as EfficientNet-Lite's); training pictures are not included"
-
-SELECTION = 400
-"""Pictures of imagenet-val-boxes that settings are chosen on: the lowest SHA-256 of the file name."""
-
 
 CALIBRATED_ON = f"{HELD_OUT} labelled pictures of ImageNet's classes, kept out of the training of places"
 """What a calibrated checkpoint says of its temperature."""
@@ -316,11 +312,11 @@ def save_measured(
     head = network.head if isinstance(network.head, CalmHead) else None
     save_checkpoint(path, network, make_info(recipe, method, {}, head), overwrite=True)
     model = load_model(path, "cpu")  # what is measured is what is on disk
-    _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), SELECTION)
+    _, pictures = split_by_hash(read_boxes_csv(shared / "data/imagenet-val-boxes/index.csv"), CHOSEN_ON)
     with tqdm(total=len(pictures), desc=f"measuring {path.name}", unit="picture") as bar:
         result = box_accuracy(model, pictures, options=SweepOptions(progress=bar.update))
     metrics = {
-        "set": f"imagenet-val-boxes without the {SELECTION} pictures that settings were chosen on",
+        "set": f"imagenet-val-boxes without the {CHOSEN_ON} pictures that settings were chosen on",
         "pictures": result.images,
         "top-1": round(result.top_one, 4),
         "MaxBoxAccV2": {name: round(boxes.max_box_acc_v2, 4) for name, boxes in result.maps.items()},

@@ -113,18 +113,22 @@ def compose(recipe: str, overrides: Sequence[str] = (), note: Note = _warn) -> C
     if recipe in OLD_NAMES:
         note(f"the recipe {recipe} is now {OLD_NAMES[recipe]}; the old name still works in 0.2")
         recipe = OLD_NAMES[recipe]
-    merge = _Merge(note)
-    rest: list[str] = []
     name = recipe
+    named: list[tuple[str, dict[str, Any], list[str]]] = []
+    alone = _Merge(lambda _: None)  # what the parts say that were named
     for part in [recipe] if Path(recipe).suffix in _SUFFIXES and Path(recipe).exists() else recipe.split("+"):
         source, values = _read_part(part)
-        rest = [*rest, *filter(None, values.pop("rest", "").split("+"))]
+        rest = [*filter(None, values.pop("rest", "").split("+"))]
         name = values.pop("recipe", name)
+        named.append((source, values, rest))
+        alone.add(source, values)
+    merge = _Merge(note)
+    for source, values, rest in named:
         merge.add(source, values)
-    for part in rest:
-        if not merge.has(_kind_of(part)):
-            merge.add(*_read_part(part))
-            name = f"{name}+{part}"
+        for part in rest:
+            if not alone.has(_kind_of(part)) and not merge.has(_kind_of(part)):
+                merge.add(*_read_part(part))
+                name = f"{name}+{part}"
     for override in overrides:
         merge.override(override)
     return merge.composed(Path(name).stem if Path(name).suffix in _SUFFIXES else name)

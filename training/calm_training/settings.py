@@ -1,6 +1,7 @@
 """Typed settings: frozen dataclasses whose fields have ranges, read from tables, refused in a sentence."""
 
 import dataclasses
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -99,6 +100,8 @@ def build(kind: type[T], values: Mapping[str, Any], where: str = "") -> T:
     CalmError
         If a key isn't known, or a value is of another type or out of its range.
     """
+    if not isinstance(values, Mapping):
+        raise CalmError(f"{where.rstrip('.')} must be a table of settings, not {values!r}")
     hints = {name: hint for name, hint in get_type_hints(kind).items() if get_origin(hint) is not ClassVar}
     unknown = sorted(set(values) - {entry.name for entry in dataclasses.fields(kind)})  # type: ignore[arg-type]
     if unknown:
@@ -142,6 +145,8 @@ def _checked(hint: Any, value: Any, where: str) -> Any:
         return value
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if hint is float and isinstance(value, float) and not math.isfinite(value):
+        raise CalmError(f"{where} must be a finite number, not {value}")
     if origin is None and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
     raise CalmError(f"{where} can't be {value!r}; it must be of type {getattr(hint, '__name__', hint)}")

@@ -8,14 +8,12 @@ from torch import Tensor, nn
 
 from calm_gui.core.classes import ClassTable
 from calm_gui.core.comparison import class_keys, class_positions, compare_lists, compare_values, say_changes
+from calm_gui.model.acol import AcolHead
 from calm_gui.model.calm import CalmHead, CamHead
 from calm_gui.model.checkpoint import load_weights, read_checkpoint
 from calm_gui.model.info import CheckpointInfo, is_ours
 
 __all__ = ["take_heads"]
-
-_OF_CLASSES = ("class_branch.", "context_branch.")
-"""Layers of a head with a row for each class."""
 
 
 def take_heads(head: nn.Module, weights: str, classes: ClassTable) -> str:
@@ -43,12 +41,23 @@ def take_heads(head: nn.Module, weights: str, classes: ClassTable) -> str:
     if reason := _why_not(head, info, theirs, classes):
         return f"the backbone alone starts from {path.name}: {reason}"
     places = [place for place in class_positions(info.classes, classes) if place is not None]
+    of_classes = _layers_of_classes(head)
     ours = {
-        name: tensor[places].float() / info.temperature if name.startswith(_OF_CLASSES) else tensor
+        name: tensor[places].float() / info.temperature if name.startswith(of_classes) else tensor
         for name, tensor in theirs.items()
     }
-    load_weights(head, ours, path.name)
+    settings = dict(head.named_buffers())  # the run's own, as ACoL's threshold
+    load_weights(head, {**ours, **settings}, path.name)
     return f"backbone and heads start from {path.name}"
+
+
+def _layers_of_classes(head: nn.Module) -> tuple[str, ...]:
+    """How the names of a head's layers with a row for each class begin."""
+    if isinstance(head, AcolHead):
+        return tuple(
+            f"{name}.{len(branch) - 1}." for name, branch in (("branch_a", head.branch_a), ("branch_b", head.branch_b))
+        )
+    return "class_branch.", "context_branch."
 
 
 def _why_not(head: nn.Module, info: CheckpointInfo, theirs: Mapping[str, Tensor], classes: ClassTable) -> str:
@@ -65,6 +74,6 @@ def _why_not(head: nn.Module, info: CheckpointInfo, theirs: Mapping[str, Tensor]
     if changes := compare_values(before, now):
         return f"its heads are others ({say_changes(changes)})"
     shapes = {name: tensor.shape for name, tensor in head.state_dict().items()}
-    if not isinstance(head, CalmHead | CamHead) or {name: t.shape for name, t in theirs.items()} != shapes:
+    if not isinstance(head, AcolHead | CalmHead | CamHead) or {name: t.shape for name, t in theirs.items()} != shapes:
         return f"its heads, of {info.method}, haven't the layers of this method's"
     return ""

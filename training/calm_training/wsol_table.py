@@ -16,17 +16,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from calm_gui.cli.command import command
-from calm_gui.errors import CalmError, DataError
+from calm_gui.errors import CalmError, DataError, why_unreadable
 from calm_gui.model.files import write_text
 from calm_gui.model.imagenet import imagenet_classes
 from calm_gui.model.loaded import LoadedModel, load_model
 from calm_training.datasets.boxes import BoxedPicture, read_boxes_csv
-from calm_training.datasets.split import split_by_hash
+from calm_training.datasets.split import CHOSEN_ON, split_by_hash
 from calm_training.evaluate.documented_results import with_tables
 from calm_training.evaluate.maps import own_map
 from calm_training.evaluate.paper import WSOL
@@ -38,9 +39,6 @@ from calm_training.recipes import load_config
 __all__ = ["PAPER", "ROWS", "cells", "page_part", "pictures_for", "run_cells", "table_of_cells", "training_folder"]
 
 TRAINING_SETS = ("imagenette-train", "imagewoof-train")
-CHOSEN_ON = 400
-"""Pictures of `imagenet-val-boxes` with the lowest hashes, on which settings of the demo were chosen."""
-
 ROWS = (
     "cam",
     "has",
@@ -142,7 +140,7 @@ def run_cells(
     say : callable
         Told of each cell.
     """
-    done: Cells = json.loads(out.read_text("utf-8")) if out.exists() else {}
+    done = _cells_of(out)
     for method, seed in cells(methods):
         name = f"{method}/{seed}"
         if name in done:
@@ -153,9 +151,8 @@ def run_cells(
         pictures = training_folder(data, work)
         config = load_config(f"folder+lite0+{method}", ["optimizer.epochs=2", f"run.seed={seed}", *settings])
         run = work / name.replace("/", "-")
-        began, cpu = time.monotonic(), time.process_time()
-        best = train(config, pictures, run, resume=run.exists(), quiet=True)
-        seconds, cpu = time.monotonic() - began, time.process_time() - cpu
+        with _timed(work / f"{run.name}-time.json") as spent:
+            best = train(config, pictures, run, resume=run.exists(), quiet=True)
         model = load_model(best, "cpu")
         own = own_map(model)
         result = box_accuracy(model, pictures_for(model, data / "imagenet-val-boxes"), maps=[own])
@@ -163,13 +160,33 @@ def run_cells(
             "top-1": result.top_one,
             "MaxBoxAccV2": result.maps[own].max_box_acc_v2,
             "pictures": result.images,
-            "seconds": round(seconds, 1),
-            "CPU seconds": round(cpu, 1),
+            **{name: round(value, 1) for name, value in spent.items()},
             "sha256": model.sha256,
         }
         write_text(out, json.dumps(done, indent=1), overwrite=True)
-        say(f"{name}: MaxBoxAccV2 {done[name]['MaxBoxAccV2']:.2%}, {seconds / 60:.1f} min")
+        say(f"{name}: MaxBoxAccV2 {done[name]['MaxBoxAccV2']:.2%}, {spent['seconds'] / 60:.1f} min")
     return done
+
+
+def _cells_of(path: Path) -> Cells:
+    try:
+        cells: Cells = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise DataError(f"{path} isn't a table of cells: {why_unreadable(error)}") from error
+    return cells
+
+
+@contextmanager
+def _timed(kept: Path) -> Iterator[dict[str, float]]:
+    """Adds the time of what is done inside, also where it is interrupted, to what a file has of it from before."""
+    spent: dict[str, float] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    began = {"seconds": time.monotonic(), "CPU seconds": time.process_time()}
+    try:
+        yield spent
+    finally:
+        now = {"seconds": time.monotonic(), "CPU seconds": time.process_time()}
+        spent |= {name: spent.get(name, 0.0) + now[name] - began[name] for name in now}
+        write_text(kept, json.dumps(spent), overwrite=True)
 
 
 def table_of_cells(done: Mapping[str, Mapping[str, Any]]) -> str:

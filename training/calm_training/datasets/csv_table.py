@@ -1,21 +1,20 @@
 """The layout `csv`: a table of files and classes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from calm_gui.errors import DataError
 from calm_gui.model.class_names import class_table
 from calm_training.datasets.layout import Layout
-from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
+from calm_training.datasets.picture_set import PictureSet, Sample, divided, natural_key
 from calm_training.datasets.text_table import csv_rows, whole_number
 
 __all__ = ["CSV", "csv_splits", "read_csv"]
 
 
-def csv_splits(root: Path) -> tuple[str, ...]:
-    """The tables ``<split>.csv`` below `root` beside ``index.csv``; none if no one is named like a split."""
-    names = [path.stem for path in sorted(root.glob("*.csv")) if path.stem != "index"]
-    return tuple(names) if SPLIT_NAMES.intersection(map(str.casefold, names)) else ()
+def csv_splits(root: Path, asked: Collection[str] = ()) -> tuple[str, ...]:
+    """The tables below `root` but ``index.csv`` if one is named like a split, or as asked; else none."""
+    return divided([path.stem for path in sorted(root.glob("*.csv")) if path.stem != "index"], asked)
 
 
 def read_csv(root: Path, split: str) -> PictureSet:
@@ -28,6 +27,7 @@ def read_csv(root: Path, split: str) -> PictureSet:
     rows = csv_rows(table)
     if not rows or "file" not in rows[0] or not {"class_index", "class"} & set(rows[0]):
         raise DataError(f"{table}: a header with the columns file and class_index or class is expected")
+    _refuse_cut_off(table, rows)
     if "class" in rows[0]:
         names = sorted({row["class"] for row in rows}, key=natural_key)
         index = {name: i for i, name in enumerate(names)}
@@ -42,6 +42,13 @@ def read_csv(root: Path, split: str) -> PictureSet:
     _refuse_two_classes(table, paths, labels)
     samples = tuple(Sample(path, label) for path, label in zip(paths, labels, strict=True))
     return PictureSet(samples, classes, numbered="class" not in rows[0])
+
+
+def _refuse_cut_off(table: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Refuse a row without a picture or a class."""
+    for line, row in enumerate(rows, 2):
+        if lacking := [column for column in ("file", "class") if not row.get(column, "-").strip()]:
+            raise DataError(f"{table}, line {line}: the column {lacking[0]} is empty")
 
 
 def _refuse_two_names(table: Path, labels: Sequence[int], rows: Sequence[Mapping[str, str]]) -> None:

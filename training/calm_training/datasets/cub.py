@@ -27,7 +27,7 @@ def read_cub(root: Path, split: str) -> PictureSet:
     return PictureSet(tuple(samples), class_table(tuple(names[str(number)] for number in present)))
 
 
-CUB = Layout(lambda _: ("train", "test"), read_cub)
+CUB = Layout(lambda *_: ("train", "test"), read_cub)
 
 
 def _numbered(path: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from calm_training.datasets.boxes import read_boxes_csv, read_boxes_cub, read_bo
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.masks import read_masks_csv, read_masks_wsol
-from calm_training.datasets.picture_set import PictureSet
+from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet
 from calm_training.datasets.text_table import csv_columns
 
 __all__ = [
@@ -208,9 +208,11 @@ def _labelled(found: PictureSet) -> EvaluationSet:
 def _read(layout: str, data: Path, split: str) -> PictureSet:
     """The labelled pictures of a split, or of an undivided set."""
     kind = LAYOUTS[layout]
-    splits = kind.splits(data)
+    splits = kind.splits(data, [split])
     if splits and split not in splits:
         raise DataError(f"{data} has no split {split!r}; it has {', '.join(splits)}; choose one with --split")
+    if not splits and split.casefold() not in SPLIT_NAMES:
+        raise DataError(f"{data} has no split {split!r}; it isn't divided")
     return kind.read(data, split if splits else "")
 
 

@@ -1,20 +1,20 @@
 """The layout `folder`: one folder of pictures for each class."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from calm_gui.errors import DataError
 from calm_gui.model.class_names import class_table
 from calm_gui.model.picture_folder import is_hidden, pictures_below
 from calm_training.datasets.layout import Layout
-from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, Sample, natural_key
+from calm_training.datasets.picture_set import PictureSet, Sample, divided, natural_key
 
 __all__ = ["FOLDER", "folder_splits", "read_folder"]
 
 
-def folder_splits(root: Path) -> tuple[str, ...]:
-    """The folders below `root` that are named like splits, with all others beside them; none if no one is."""
-    names = [folder.name for folder in _folders(root)]
-    return tuple(names) if SPLIT_NAMES.intersection(map(str.casefold, names)) else ()
+def folder_splits(root: Path, asked: Collection[str] = ()) -> tuple[str, ...]:
+    """All folders below `root` if one is named like a split, or as asked; else none."""
+    return divided(sorted(folder.name for folder in _folders(root)), asked)
 
 
 def read_folder(root: Path, split: str) -> PictureSet:

@@ -2,19 +2,23 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from calm_gui.core.classes import ClassTable
 from calm_gui.errors import DataError
 
-__all__ = ["SPLIT_NAMES", "VALIDATION_NAMES", "PictureSet", "Sample", "natural_key"]
+__all__ = ["SPLIT_NAMES", "TEST_NAMES", "VALIDATION_NAMES", "PictureSet", "Sample", "divided", "natural_key"]
 
 VALIDATION_NAMES = ("val", "valid", "validation")
 """What a split for choosing settings is called."""
 
-SPLIT_NAMES = frozenset({"train", "training", "test", "testing", *VALIDATION_NAMES})
-"""Names by which splits are known from classes."""
+TEST_NAMES = ("test", "testing")
+"""What a split for testing is called."""
+
+SPLIT_NAMES = frozenset({"train", "training", *TEST_NAMES, *VALIDATION_NAMES})
+"""Names by which splits are known from classes, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ class PictureSet:
         """Number of pictures of every class."""
         found = Counter(sample.label for sample in self.samples)
         return [found[i] for i in range(len(self.classes))]
+
+
+def divided(names: Sequence[str], asked: Collection[str]) -> tuple[str, ...]:
+    """The names of what lies side by side if one of them is a split's, or was asked for; else none."""
+    return tuple(names) if any(name.casefold() in SPLIT_NAMES or name in asked for name in names) else ()
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:

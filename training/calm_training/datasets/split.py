@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-__all__ = ["split_by_hash"]
+__all__ = ["CHOSEN_ON", "split_by_hash"]
+
+CHOSEN_ON = 400
+"""Pictures of `imagenet-val-boxes`, those of the lowest hashes, on which settings of the demo were chosen; the others
+report."""
 
 
 class HasPath(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from calm_gui.errors import DataError
 from calm_gui.render.naming import counted
 from calm_training.datasets.layouts import LAYOUTS
-from calm_training.datasets.picture_set import VALIDATION_NAMES, PictureSet, Sample
+from calm_training.datasets.picture_set import TEST_NAMES, VALIDATION_NAMES, PictureSet, Sample
 from calm_training.datasets.same_classes import with_classes
 from calm_training.datasets.split import split_by_hash
 
@@ -52,10 +52,10 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
         Key of `LAYOUTS`.
     root : Path
     train, test : str
-        Names of the splits. There needn't be one called ``test``.
+        Names of the splits. There needn't be one called ``test``; one called ``testing`` is taken too, in any letters.
     validation : str
-        Likewise; where it is empty, a split called ``val``, ``valid`` or ``validation``, else a tenth of the training
-        pictures.
+        Likewise; where it is empty, a split called ``val``, ``valid`` or ``validation`` in any letters, else a tenth of
+        the training pictures.
 
     Raises
     ------
@@ -65,9 +65,12 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
     kind = LAYOUTS[layout]
     if not root.is_dir():
         raise DataError(f"there is no folder {root}")
-    names = kind.splits(root)
+    asked = [name for name, usual in ((train, "train"), (validation, ""), (test, "test")) if name != usual]
+    names = kind.splits(root, asked)
     notes = []
     found_test: PictureSet | None = None
+    if not names and asked:
+        raise DataError(f"{root} has no split {asked[0]!r}; it isn't divided")
     if not names:
         whole = kind.read(root, "")
         found_test, trained = _divided(whole, TEST_SHARE)
@@ -77,13 +80,16 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
             f"{len(found_validation.samples)} for validation, {len(trained.samples)} for training"
         )
     else:
-        for name in (train, *filter(None, [validation]), *([test] if test != "test" else [])):
+        for name in (train, *asked):
             if name not in names:
                 raise DataError(f"{root} has no split {name!r}; it has {', '.join(names)}")
         trained = kind.read(root, train)
-        if test in names:
-            found_test = kind.read(root, test)
-        chosen = validation or next((name for name in VALIDATION_NAMES if name in names and name != test), "")
+        tested = test if test in names else _named_like(TEST_NAMES, names, [train, validation])
+        if tested:
+            found_test = kind.read(root, tested)
+        chosen = validation or _named_like(VALIDATION_NAMES, names, [train, tested])
+        if unused := sorted(set(names) - {train, tested, chosen}):
+            notes.append(f"{root} has {', '.join(unused)} too, which no split is: not used")
         if chosen:
             found_validation = kind.read(root, chosen)
         else:
@@ -95,14 +101,21 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
     for name, other in (("validation", found_validation), ("test", found_test)):
         if other is not None and (note := _overlap(trained, other, name)):
             notes.append(note)
-    if len(trained.classes) < 2:
-        raise DataError(f"{root} has one class, {trained.classes[0].name}; there is nothing to distinguish")
+    present = {sample.label for sample in trained.samples}
+    if len(present) < 2:
+        raise DataError(f"{root} has one class, {trained.classes[present.pop()].name}; there is nothing to distinguish")
     return Splits(
         trained,
-        with_classes(found_validation, trained.classes, "validation"),
-        None if found_test is None else with_classes(found_test, trained.classes, "test"),
+        with_classes(found_validation, trained, "validation"),
+        None if found_test is None else with_classes(found_test, trained, "test"),
         tuple(notes),
     )
+
+
+def _named_like(usual: Sequence[str], names: Sequence[str], taken: Sequence[str]) -> str:
+    """The split with the first of its usual names, in any letters, that isn't taken; empty if there is none."""
+    left = {name.casefold(): name for name in reversed(names) if name not in taken}
+    return next((left[name] for name in usual if name in left), "")
 
 
 def _overlap(trained: PictureSet, other: PictureSet, name: str) -> str:

@@ -1,5 +1,6 @@
 """The layouts `ilsvrc` and `openimages`: the public WSOL benchmark's metadata beside the pictures."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from calm_gui.errors import DataError
@@ -11,7 +12,7 @@ from calm_training.datasets.text_table import text_lines, whole_number
 __all__ = ["WSOL", "read_wsol", "wsol_splits"]
 
 
-def wsol_splits(root: Path) -> tuple[str, ...]:
+def wsol_splits(root: Path, _asked: Collection[str] = ()) -> tuple[str, ...]:
     """The folders below ``root/metadata``."""
     try:
         return tuple(sorted(entry.name for entry in (root / "metadata").iterdir() if entry.is_dir()))

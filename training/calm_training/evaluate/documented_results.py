@@ -19,6 +19,7 @@ from calm_gui.api import load_checkpoint
 from calm_gui.errors import CalmError, DataError
 from calm_gui.methods import METHODS
 from calm_gui.model.files import write_text
+from calm_training.datasets.split import CHOSEN_ON
 from calm_training.evaluate.evaluation import Plan
 from calm_training.evaluate.plan import versions
 from calm_training.evaluate.report import Part, run_part
@@ -28,9 +29,6 @@ __all__ = ["main", "parts", "with_tables"]
 
 CHECKPOINTS = ("demo", "demo-cam")
 LARGE = ("demo-large",)
-CHOSEN_ON = 400
-"""Pictures that settings were chosen on; what is reported leaves them out."""
-
 ALL = 1412
 
 OVER_CAM = tuple((f"demo:{name}", "demo-cam:cam") for name in ("attribution", "superset", "saliency"))

@@ -49,6 +49,7 @@ class Adl(TrainingMethod[AdlSettings]):
 
     name = "adl"
     title = "ADL"
+    places = PLACES
     Settings = AdlSettings
     ranges: ClassVar[dict[str, Range]] = {"drop_rate": uniform(0, 1), "threshold": uniform(0, 1)}
 
@@ -58,7 +59,7 @@ class Adl(TrainingMethod[AdlSettings]):
 
     def attach(self, network: HeadNetwork, trained: HeadNetwork, backbone: str) -> None:
         """Hooks on the stages."""
-        modules = places_in(network, trained, backbone, PLACES, self.name)
+        modules = places_in(network, trained, backbone, self.places, self.name)
         self.drops = np.zeros(len(modules), np.bool_)
         for number, module in enumerate(modules):
             module.register_forward_hook(self._hook(number))

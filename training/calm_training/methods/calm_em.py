@@ -19,12 +19,10 @@ __all__ = ["CalmEm", "CalmEmSettings"]
 
 @dataclass(frozen=True)
 class CalmEmSettings(CalmSettings):
-    """Of CALM-EM.
+    """Of CALM-EM: those of `CalmSettings`, and of the E-step.
 
     Attributes
     ----------
-    saliency_activation, normaliser_gradient, context, saliency_power
-        As in `CalmSettings`.
     e_step : {"current", "ema", "epoch"}
         Which parameters theta' the E-step takes: the current ones (the gradient is then CALM-ML's, by Fisher's
         identity), their moving average, or those at the beginning of the epoch.

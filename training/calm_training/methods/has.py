@@ -45,7 +45,7 @@ class Has(TrainingMethod[HasSettings]):
     def change_batch(self, batch: Batch, step: Step) -> Batch:
         """Pictures with squares hidden, other ones in each."""
         number, _, height, width = batch.inputs.shape
-        side = self.settings.grid_size
+        side = min(self.settings.grid_size, max(height, width))
         draws = step.generator.random((number * step.world, -(-height // side), -(-width // side)))
         return replace(batch, inputs=hidden(batch.inputs, step.own(draws), side, self.settings.drop_rate))
 

@@ -101,6 +101,7 @@ class IncaReading(Cam):
     settings: Any
     name = "inca-reading"
     title = "our reading of InCA"
+    places = PLACES
     Settings = IncaSettings
 
     def __init__(self, settings: Any = None) -> None:
@@ -110,7 +111,7 @@ class IncaReading(Cam):
 
     def attach(self, network: HeadNetwork, trained: HeadNetwork, backbone: str) -> None:
         """Hooks on both places, and their attention."""
-        modules = places_in(network, trained, backbone, PLACES, self.name)
+        modules = places_in(network, trained, backbone, self.places, self.name)
         self.extra = nn.ModuleList(NonLocalAttention(channels) for channels in channels_of(network, modules))
         for number, module in enumerate(modules):
             module.register_forward_hook(self._hook(number))

@@ -95,6 +95,9 @@ class TrainingMethod(Generic[S]):
         Its settings, a `Section`.
     ranges : mapping
         What ``calm-train search`` draws some of its settings from, in that order.
+    places : mapping
+        Modules that it acts behind, by the names of the backbones that it can be combined with; empty where it acts on
+        none, and goes with all.
     changes_pictures : bool
         Whether `change_batch` does anything: then the outputs of frozen stages can't be kept.
     """
@@ -103,6 +106,7 @@ class TrainingMethod(Generic[S]):
     title: ClassVar[str] = ""
     Settings: ClassVar[type[Section]] = NoSettings
     ranges: ClassVar[Mapping[str, Range]] = {}
+    places: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     changes_pictures: ClassVar[bool] = False
 
     def __init__(self, settings: S | None = None) -> None:

@@ -8,7 +8,20 @@ from torch import nn
 from calm_gui.errors import CalmError
 from calm_gui.model.calm import HeadNetwork
 
-__all__ = ["channels_of", "places_in"]
+__all__ = ["channels_of", "names_in", "places_in"]
+
+
+def names_in(backbone: str, known: Mapping[str, tuple[str, ...]], method: str) -> tuple[str, ...]:
+    """Names of the modules of a backbone that a method acts behind.
+
+    Raises
+    ------
+    CalmError
+        If the backbone isn't known.
+    """
+    if backbone not in known:
+        raise CalmError(f"{method} has no places in {backbone}; it has some in {', '.join(known)}")
+    return known[backbone]
 
 
 def places_in(
@@ -32,16 +45,15 @@ def places_in(
     CalmError
         If the backbone isn't known or one of the modules is frozen.
     """
-    if backbone not in known:
-        raise CalmError(f"{method} has no places in {backbone}; it has some in {', '.join(known)}")
+    names = names_in(backbone, known, method)
     try:
-        modules = [network.backbone.get_submodule(name) for name in known[backbone]]
+        modules = [network.backbone.get_submodule(name) for name in names]
     except AttributeError as error:
         raise CalmError(
             f"{method} can't be combined with a method that leaves layers of {backbone} out: {error}"
         ) from error
     within = set(trained.modules())
-    for name, module in zip(known[backbone], modules, strict=True):
+    for name, module in zip(names, modules, strict=True):
         if module not in within:
             raise CalmError(f"{method} acts behind {name} of {backbone}, which is frozen; freeze less (model.freeze)")
     return modules

@@ -89,6 +89,7 @@ class Spg(Objective[SpgSettings]):
 
     name = "spg"
     title = "SPG"
+    places = PLACES
     Settings = SpgSettings
     ranges: ClassVar[dict[str, Range]] = {
         f"{name}_{end}": uniform(0, 1) if end == "high" else _below(f"{name}_high")
@@ -112,7 +113,7 @@ class Spg(Objective[SpgSettings]):
 
     def attach(self, network: HeadNetwork, trained: HeadNetwork, backbone: str) -> None:
         """Hooks on the layers that B1 and B2 see, and their own layers."""
-        modules = places_in(network, trained, backbone, PLACES, self.name)
+        modules = places_in(network, trained, backbone, self.places, self.name)
         for name, module in zip(("b1", "b2"), modules, strict=True):
             module.register_forward_hook(self._keeping(name))
         channels = channels_of(network, modules)
