@@ -124,6 +124,11 @@ class MapKind(ABC):
         """The title of an explanation's map."""
         return self.title
 
+    def label_in(self, explanation: ClassifiedPicture) -> str:
+        """The label of an explanation's map: its title, where that is one of its own."""
+        title = self.title_in(explanation)
+        return self.label if title == self.title else title
+
     def signed_in(self, unit: str) -> bool:
         """Whether values below zero have a meaning in one of the units that the kind has."""
         return self.signed

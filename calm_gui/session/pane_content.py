@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm_gui.core.explanation import AnyExplanation
+from calm_gui.core.map_kind import MapKind
 from calm_gui.core.maps import AnyMap, Map, WinnerMap
 from calm_gui.late import np
 from calm_gui.render.naming import counted, number_text
@@ -79,7 +80,11 @@ class PaneContent:
     @property
     def label(self) -> str:
         """What it shows, in a word or two."""
-        return Path(self.pane.picture).stem if self.pane.picture else self.shows.label
+        if self.pane.picture:
+            return Path(self.pane.picture).stem
+        if self.explanation is not None and isinstance(self.shows, MapKind):
+            return self.shows.label_in(self.explanation)
+        return self.shows.label
 
     @property
     def letter(self) -> str:

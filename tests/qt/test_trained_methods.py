@@ -56,6 +56,7 @@ def test_a_checkpoint_opens_with_its_own_map_named(
     content = window.hub.scene.panes[0]
     assert not content.message and content.shown is not None
     assert content.title.startswith(f"{TITLES[method]} — ")
+    assert window.panes.panes[0].header.texts.label == TITLES[method]
     window.workspace.activate(0)
     if not method.startswith("calm"):
         assert f"{TITLES[method]} scores " in window.ledger.sentence
