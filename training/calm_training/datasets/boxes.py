@@ -12,7 +12,7 @@ from PIL import Image
 from calm_gui.errors import why_unreadable
 from calm_training.datasets.faults import without_faults
 from calm_training.datasets.picture_set import PictureSet
-from calm_training.datasets.text_table import csv_rows, listed, text_lines, text_table
+from calm_training.datasets.text_table import csv_rows, listed, text_lines, text_table, whole
 
 __all__ = ["BoxedPicture", "read_boxes_csv", "read_boxes_cub", "read_boxes_wsol"]
 
@@ -59,9 +59,9 @@ def read_boxes_csv(table: Path, labels: Mapping[str, int] | None = None) -> list
     pictures, faults = [], []
     for line, row in enumerate(csv_rows(table), 2):
         try:
-            size = int(row["width"]), int(row["height"])
+            size = whole(row["width"]), whole(row["height"])
             boxes = [[float(v) for v in box.split()] for box in row["boxes"].split(";")]
-            label = int(row["class_index"]) if labels is None else labels[row["class"]]
+            label = whole(row["class_index"]) if labels is None else labels[row["class"]]
             picture = BoxedPicture(table.parent / row["file"], label, size, _boxes(boxes))
         except (KeyError, ValueError, AttributeError, TypeError) as error:
             faults.append(f"{table}, line {line}: {why_unreadable(error)}")
@@ -82,13 +82,13 @@ def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
         With file, line and reason: all faults of the files, at most ten of them listed.
     """
     faults: list[str] = []
-    labels = text_table(metadata / "class_labels.txt", 1, faults, float)
-    sizes = text_table(metadata / "image_sizes.txt", 2, faults, float)
+    labels = text_table(metadata / "class_labels.txt", 1, faults, whole)
+    sizes = text_table(metadata / "image_sizes.txt", 2, faults, whole)
     boxes = text_table(metadata / "localization.txt", 4, faults, float)
     pictures = []
     for line, image in listed(metadata, {"class_labels": labels, "image_sizes": sizes, "localization": boxes}, faults):
         (_, (width, height)), (_, (label,)) = sizes[image][0], labels[image][0]
-        size, path = (int(width), int(height)), images / image
+        size, path = (width, height), images / image
         if not path.is_file():
             faults.append(f"{metadata / 'image_ids.txt'}, line {line}: there is no file {path}")
         where = f"{metadata / 'image_sizes.txt'}, line {sizes[image][0][0]}"
@@ -97,7 +97,7 @@ def read_boxes_wsol(metadata: Path, images: Path) -> list[BoxedPicture]:
             where = f"{metadata / 'localization.txt'}, line {row}"
             faults += [f"{where}: {image}: {fault}" for fault in _box_faults(box, size)]
         unique = list(dict.fromkeys(tuple(box) for _, box in boxes[image]))
-        pictures.append(BoxedPicture(path, int(label), size, np.array(unique, float)))
+        pictures.append(BoxedPicture(path, label, size, np.array(unique, float)))
     return without_faults(pictures, faults, metadata)
 
 

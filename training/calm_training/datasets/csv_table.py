@@ -7,7 +7,7 @@ from calm_gui.errors import DataError
 from calm_gui.model.class_names import class_table
 from calm_training.datasets.layout import Layout
 from calm_training.datasets.picture_set import PictureSet, Sample, divided, natural_key
-from calm_training.datasets.text_table import csv_rows, whole_number
+from calm_training.datasets.text_table import csv_columns, csv_rows, whole_number
 
 __all__ = ["CSV", "csv_splits", "read_csv"]
 
@@ -25,8 +25,11 @@ def read_csv(root: Path, split: str) -> PictureSet:
     """
     table = root / f"{split or 'index'}.csv"
     rows = csv_rows(table)
-    if not rows or "file" not in rows[0] or not {"class_index", "class"} & set(rows[0]):
+    columns = csv_columns(table)
+    if "file" not in columns or not {"class_index", "class"} & set(columns):
         raise DataError(f"{table}: a header with the columns file and class_index or class is expected")
+    if not rows:
+        raise DataError(f"{table} lists no pictures")
     _refuse_cut_off(table, rows)
     if "class" in rows[0]:
         names = sorted({row["class"] for row in rows}, key=natural_key)

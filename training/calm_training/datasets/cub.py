@@ -16,6 +16,9 @@ def read_cub(root: Path, split: str) -> PictureSet:
     tables = [_numbered(root / name) for name in ("images.txt", "image_class_labels.txt", "train_test_split.txt")]
     files, classes_of, training = tables
     names = _numbered(root / "classes.txt")
+    for table, of in (("image_class_labels.txt", classes_of), ("train_test_split.txt", training)):
+        if missing := files.keys() - of.keys():
+            raise DataError(f"{root / table} has no row for picture {min(missing)} ({len(missing)} in all)")
     present = sorted({int(c) for c in classes_of.values()})
     index = {number: i for i, number in enumerate(present)}
     wanted = "1" if split == "train" else "0"

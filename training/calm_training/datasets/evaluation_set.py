@@ -12,7 +12,7 @@ from calm_training.datasets.boxes import read_boxes_csv, read_boxes_cub, read_bo
 from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.masks import read_masks_csv, read_masks_wsol
-from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet
+from calm_training.datasets.picture_set import SPLIT_NAMES, PictureSet, divided
 from calm_training.datasets.text_table import csv_columns
 
 __all__ = [
@@ -89,6 +89,10 @@ def layout_of(data: Path, split: str) -> str:
     metadata = data / "metadata" / split
     if metadata.is_dir():
         return "ilsvrc" if (metadata / "image_sizes.txt").is_file() else "openimages"
+    splits = divided([path.stem for path in sorted(data.glob("*.csv"))], [split])
+    splits += tuple(sorted(path.name for path in (data / "metadata").glob("*") if path.is_dir()))
+    if splits:
+        raise DataError(f"{data} has no split {split!r}; it has {', '.join(splits)}; choose one with --split")
     if data.is_dir() and any(path.is_dir() and path.name[0] != "." for path in data.iterdir()):
         return "folder"
     raise DataError(

@@ -9,7 +9,7 @@ from PIL import Image
 
 from calm_gui.errors import DataError, why_unreadable
 from calm_training.datasets.faults import without_faults
-from calm_training.datasets.text_table import csv_rows, listed, text_table
+from calm_training.datasets.text_table import csv_rows, listed, text_table, whole
 from calm_training.metrics.pxap import unite_masks
 
 __all__ = ["MaskedPicture", "read_masks_csv", "read_masks_wsol"]
@@ -63,12 +63,15 @@ class MaskedPicture:
             If a file has other values instead of 255, or the masks aren't of one size.
         """
         masks = [_mask(path) for path in self.mask_paths]
-        for path, mask in zip(self.mask_paths, masks, strict=True):
+        ignore = None if self.ignore_path is None else _mask(self.ignore_path)
+        every = [*zip(self.mask_paths, masks, strict=True), *([] if ignore is None else [(self.ignore_path, ignore)])]
+        for path, mask in every:
             if mask.shape != masks[0].shape:
                 (h0, w0), (h1, w1) = masks[0].shape, mask.shape
                 raise DataError(f"{self.mask_paths[0]} has {w0} x {h0} pixels, but {path} of one picture {w1} x {h1}")
-        unsure = np.any([(mask > 0) & (mask < 255) for mask in masks], 0)
-        ignored = unsure if self.ignore_path is None else unsure | (_mask(self.ignore_path) > 0)
+        ignored = np.any([(mask > 0) & (mask < 255) for mask in masks], 0)
+        if ignore is not None:
+            ignored |= ignore > 0
         return unite_masks([mask == 255 for mask in masks], ignored)
 
 
@@ -139,13 +142,13 @@ def read_masks_wsol(metadata: Path, images: Path, masks: Path | None = None) -> 
     """
     faults: list[str] = []
     masks = masks or images
-    labels = text_table(metadata / "class_labels.txt", 1, faults, float)
+    labels = text_table(metadata / "class_labels.txt", 1, faults, whole)
     rows = text_table(metadata / "localization.txt", 2, faults, str)
     pictures = []
     for line, image in listed(metadata, {"class_labels": labels, "localization": rows}, faults):
         found, ignored = tuple(masks / mask for _, (mask, _) in rows[image]), {row[1] for _, row in rows[image]} - {""}
         picture = MaskedPicture(
-            images / image, found, (int(labels[image][0][1][0]),), masks / min(ignored) if ignored else None
+            images / image, found, (labels[image][0][1][0],), masks / min(ignored) if ignored else None
         )
         if not picture.path.is_file():
             faults.append(f"{metadata / 'image_ids.txt'}, line {line}: there is no file {picture.path}")
@@ -159,4 +162,7 @@ def read_masks_wsol(metadata: Path, images: Path, masks: Path | None = None) -> 
 def _classes(text: str) -> tuple[int, ...]:
     """Class indices of numbers and ranges, both ends included: ``65 70-72``."""
     parts = (part.partition("-") for part in text.split())
-    return tuple(i for first, dash, last in parts for i in range(int(first), int(last if dash else first) + 1))
+    found = tuple(i for first, dash, last in parts for i in range(whole(first), whole(last if dash else first) + 1))
+    if not found:
+        raise ValueError(f"classes such as 65 70-72 are expected, not {text!r}")
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from calm_gui.errors import DataError
 
-__all__ = ["Rows", "csv_columns", "csv_rows", "listed", "text_lines", "text_table", "whole_number"]
+__all__ = ["Rows", "csv_columns", "csv_rows", "listed", "text_lines", "text_table", "whole", "whole_number"]
 
 Rows = dict[str, list[tuple[int, list[Any]]]]
 """Line number and values of each row, by the picture's id."""
@@ -82,8 +82,17 @@ def text_lines(path: Path) -> list[tuple[int, str]]:
     return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
 
 
+def whole(text: str) -> int:
+    """A whole number from 0 that a file holds as text, ``3`` or ``3.0``; a `ValueError` where it is none."""
+    number = text.strip().removesuffix(".0")
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"a whole number from 0 is expected, not {text!r}")
+    return int(number)
+
+
 def whole_number(text: str, path: Path, line: int) -> int:
     """A class index that a file holds as text."""
-    if not text.strip().isdigit():
-        raise DataError(f"{path}, line {line}: a class index is a whole number from 0, not {text!r}")
-    return int(text)
+    try:
+        return whole(text)
+    except ValueError as error:
+        raise DataError(f"{path}, line {line}: a class index is a whole number from 0, not {text!r}") from error

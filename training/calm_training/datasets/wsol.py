@@ -35,6 +35,8 @@ def read_wsol(root: Path, split: str) -> PictureSet:
     missing = [image for image in ids if image not in labels]
     if missing:
         raise DataError(f"{folder / 'class_labels.txt'} has no row for {missing[0]} ({len(missing)} in all)")
+    if not ids:
+        raise DataError(f"{folder / 'image_ids.txt'} lists no pictures")
     count = max(labels.values()) + 1
     if count == 1000:
         from calm_gui.model.imagenet import imagenet_classes

@@ -44,7 +44,7 @@ class AccuracyResult(Result):
 def accuracy(
     model: LoadedModel, pictures: Sequence[Labelled], options: SweepOptions = DEFAULT_OPTIONS, bins: int = BINS
 ) -> AccuracyResult:
-    """Top-1 accuracy and calibration of a checkpoint.
+    """Top-1 accuracy and calibration of a checkpoint; of several classes that mean a picture's object any is right.
 
     Raises
     ------
@@ -55,9 +55,10 @@ def accuracy(
 
     def score(metrics: dict[str, Any], picture: Labelled, outputs: Outputs) -> None:
         p = outputs.evidence.class_probabilities
-        predicted, label = int(p.argmax()), picture.classes[0]
-        metrics["top-1"].update(predicted, label)
-        metrics["calibration"].update(float(p[predicted]), predicted == label)
+        predicted = int(p.argmax())
+        right = predicted in picture.classes
+        metrics["top-1"].update(predicted, predicted if right else picture.classes[0])
+        metrics["calibration"].update(float(p[predicted]), right)
 
     swept = sweep(model, pictures, lambda: {"top-1": TopOne(), "calibration": Calibration(bins)}, score, options)
     top_one, calibration = swept.metrics["top-1"].compute(), swept.metrics["calibration"].compute()
@@ -68,8 +69,8 @@ def accuracy(
         "ECE": distance_estimate(deviations(confidence, right, bins), lambda means: np.abs(means).sum(-1)),
     }
     rows = tuple(
-        {"picture": picture.path.name, "class": picture.classes[0], "confidence": float(c), "right": int(r)}
-        for picture, c, r in zip(swept.pictures, confidence, right, strict=True)
+        {"picture": name, "class": picture.classes[0], "confidence": float(c), "right": int(r)}
+        for name, picture, c, r in zip(swept.names, swept.pictures, confidence, right, strict=True)
     )
     return AccuracyResult(
         len(swept.pictures), top_one, calibration, estimates={"": estimates}, pictures=rows, failed=swept.failed

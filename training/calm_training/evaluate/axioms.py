@@ -128,10 +128,10 @@ def axiom_numbers(
             for column, figure in enumerate(("missed", "unfounded", "rank correlation")):
                 estimates[name][f"{kind}: {figure}"] = mean_estimate(table[:, column])
         rows += [
-            {"picture": picture.path.name, "map": name, "relative error": float(errors[i])}
+            {"picture": picture, "map": name, "relative error": float(errors[i])}
             | {f"{kind}: missed": float(table[i, 0]) for kind, table in terms.items()}
             | {f"{kind}: unfounded": float(table[i, 1]) for kind, table in terms.items()}
-            for i, picture in enumerate(swept.pictures)
+            for i, picture in enumerate(swept.names)
         ]
     return AxiomResult(len(swept.pictures), found, estimates=estimates, pictures=tuple(rows), failed=swept.failed)
 

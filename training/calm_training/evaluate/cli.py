@@ -156,7 +156,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from calm_training.evaluate.table import markdown
 
     plan = _plan(options)
-    check_pairs(options.compare, options.checkpoint, plan.maps)
+    check_pairs(options.compare, options.checkpoint, plan.maps, plan.evaluation.takes_maps)
     files = _files(options.out) if options.out else []
     for path in files:
         check_free(path, overwrite=options.overwrite, inputs=options.checkpoint)
@@ -171,9 +171,13 @@ def _evaluate(options: argparse.Namespace) -> None:
     content = content_of(plan, results, found)
     tables = [*plan.evaluation.tables(results), *failure_table(results)]
     if options.compare:
-        differences = compared(results, options.compare)
-        content["differences"] = [difference.to_json() for difference in differences]
-        tables.append(comparison_table(differences))
+        try:
+            differences = compared(results, options.compare)
+        except DataError as error:
+            failures.append(str(error))
+        else:
+            content["differences"] = [difference.to_json() for difference in differences]
+            tables.append(comparison_table(differences))
     text = "\n\n".join([*map(markdown, tables), content["conventions"]])
     said = json.dumps(content, indent=1, allow_nan=False)
     print(said if options.json else text)
@@ -185,9 +189,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     if journal:
         journal.discard()
     if failures:
-        raise DataError(
-            f"{len(failures)} of {len(options.checkpoint)} checkpoints have no results: {'; '.join(failures)}"
-        )
+        raise DataError("; ".join(failures))
     if failed := failed_of(results):
         raise DataError(say_failures(failed))
 
@@ -229,7 +231,7 @@ def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) 
                 sweep = SweepOptions(options.batch, options.workers, journal, bar.update)
                 results[name] = measure(plan, model, found, sweep)
         except CalmError as error:
-            if name == options.checkpoint[-1] and not results:
+            if len(options.checkpoint) == 1:
                 raise
             failures.append(f"{name}: {error}")
             continue
@@ -238,6 +240,16 @@ def _measured(plan: Any, found: Any, options: argparse.Namespace, journal: Any) 
             if "network" in sweep.seconds and sweep.seconds["total"] > 0:
                 said += f", {sweep.seconds['network'] / sweep.seconds['total']:.0%} in the network"
             print(said, file=sys.stderr)
+    if failures:
+        number = f"{len(failures)} of {len(options.checkpoint)} checkpoints have no results"
+        failures = [f"{number}: {'; '.join(failures)}"]
+    if not results:
+        raise DataError(failures[0])
+    failures += [
+        f"no checkpoint has the map {name}"
+        for name in plan.maps
+        if plan.evaluation.takes_maps and not any(name in result.estimates for result in results.values())
+    ]
     return results, failures
 
 
@@ -267,6 +279,7 @@ def _report(options: argparse.Namespace) -> None:
         device=options.device,
         most=options.most,
         slow=options.slow,
+        batch=options.batch,
         workers=options.workers,
         resume=options.resume,
         overwrite=options.overwrite,

@@ -76,7 +76,9 @@ def _unpaired(result: Any) -> Any:
     )
 
 
-def check_pairs(pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps: Sequence[str]) -> None:
+def check_pairs(
+    pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps: Sequence[str], takes_maps: bool = True
+) -> None:
     """Refuse names that no result will have, before anything is measured.
 
     Parameters
@@ -86,6 +88,8 @@ def check_pairs(pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps
     checkpoints : sequence of str
     maps : sequence of str
         Those asked for; empty for an evaluation's usual ones, whatever they are.
+    takes_maps : bool
+        Whether the evaluation is of maps at all.
 
     Raises
     ------
@@ -96,11 +100,10 @@ def check_pairs(pairs: Sequence[Sequence[str]], checkpoints: Sequence[str], maps
         ends = [name.removeprefix(f"{checkpoint}:") for checkpoint in checkpoints]
         if name in checkpoints or any(end in maps for end in (name, *ends)):
             continue
-        if maps or not any(_is_map(end) for end in (name, *ends)):
+        if maps or not takes_maps or not any(_is_map(end) for end in (name, *ends)):
             there = ", ".join([*checkpoints, *maps])
-            raise DataError(
-                f"there is nothing called {name!r} to compare; there are {there}{'' if maps else ' and maps'}"
-            )
+            more = "" if maps or not takes_maps else " and maps"
+            raise DataError(f"there is nothing called {name!r} to compare; there are {there}{more}")
 
 
 def _is_map(name: str) -> bool:

@@ -12,6 +12,7 @@ from calm_gui.methods import Method
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.cub_cues import CubCues, CuePair
 from calm_training.evaluate.evaluation import EVALUATIONS, Evaluation, Option, Plan, Result, Results, first_of
+from calm_training.evaluate.failures import NothingMeasuredError
 from calm_training.evaluate.intervals import Estimate, mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, map_names, map_of, maps_of, method_maps, native_maps
 from calm_training.evaluate.paper import CUES
@@ -182,8 +183,12 @@ def cue_localization(
         return {c: method_maps(model, picture.path, [c], chosen) for c in classes}
 
     swept = sweep(model, pictures, fresh, score, options, beside=beside)
-    if swept.failed:  # pairs that no picture is left of
-        pairs = {n: [p for p in group if swept.metrics[_key(chosen[0].name, p)].images] for n, group in pairs.items()}
+    shown = {
+        pair: swept.metrics[_key(chosen[0].name, pair)].foreground.any() for group in pairs.values() for pair in group
+    }
+    pairs = {n: [pair for pair in group if shown[pair]] for n, group in pairs.items()}
+    if not any(pairs.values()):
+        raise NothingMeasuredError("no picture shows a part that its classes differ in")
     skipped = sum(cub.mask(picture.image, pair) is None for picture in swept.pictures for pair in picture.pairs)
     found: dict[str, CueScores] = {}
     estimates: dict[str, dict[str, Estimate]] = {}

@@ -17,6 +17,7 @@ from calm_training.datasets.cub_cues import CubCues
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate.cues import cub_classes
 from calm_training.evaluate.page import Block, Heading, Paragraph, Picture
+from calm_training.evaluate.sweep import picture_names
 
 __all__ = ["chosen_examples", "figures_of"]
 
@@ -87,7 +88,7 @@ def chosen_examples(table: Path, checkpoint: str) -> tuple[str, str, list[tuple[
 
 def _example_figures(model: LoadedModel, name: str, found: Sequence[Any], out: Path) -> list[tuple[str, Any]]:
     _, measure, examples = chosen_examples(out / "measures.csv", name)
-    pictures = {picture.path.name: picture for picture in found}
+    pictures = dict(zip(picture_names([picture.path for picture in found]), found, strict=True))
     figures = []
     for kind, file, value in examples:
         picture = pictures.get(file)
@@ -107,7 +108,7 @@ def _reading_figures(model: LoadedModel, found: Sequence[Any]) -> list[tuple[str
     # Sets of masks list several classes for a picture; the first one stands for it here.
     picture = split_by_hash(found, 1)[0][0]
     explanation, label = model.explain(picture.path), picture.classes[0]
-    other = next(c for c, _ in explanation.top(2) if c != label)
+    other = next((c for c, _ in explanation.top(2) if c != label), None)
     if model.info.is_cam:
         return [("Figure 3: CAM of the true class", map_figure(explanation, [None, explanation.cam(label)]))]
     superset = model.supersets[label]
@@ -117,12 +118,11 @@ def _reading_figures(model: LoadedModel, found: Sequence[Any]) -> list[tuple[str
         explanation.saliency(),
         explanation.conditional(label),
         *([explanation.attribution(superset)] if len(superset) > 1 else []),
-        explanation.counterfactual(label, other),
+        *([explanation.counterfactual(label, other)] if other is not None else []),
     ]
     subset = "subset, " if len(superset) > 1 else ""
     figures = [(f"Figure 3: attribution, saliency, conditional, {subset}counterfactual", maps)]
-    if model.hierarchy:
-        steps = [explanation.attribution(node) for node in _path(model, label)]
+    if model.hierarchy and (steps := [explanation.attribution(node) for node in _path(model, label)]):
         figures.append(("Figure 6: the class and the groups above it", [None, *steps]))
     return [(title, map_figure(explanation, shown, scale="fit", width=180.0)) for title, shown in figures]
 
@@ -131,7 +131,9 @@ def _path(model: LoadedModel, label: int) -> list[Any]:
     """Nodes from a class up to the root, at most five, evenly taken."""
     assert model.hierarchy is not None
     nodes = [model.hierarchy[key] for key in model.hierarchy]
-    own = next(node for node in nodes if node.class_index == label)
+    own = next((node for node in nodes if node.class_index == label), None)
+    if own is None:  # a hierarchy may lack classes
+        return []
     path = [model.hierarchy[key] for key in model.hierarchy.paths_to_root(own.key)[0]]
     step = max(1, (len(path) - 1) / 4)
     return [path[round(i * step)] for i in range(min(5, len(path)))]

@@ -38,8 +38,9 @@ class Journal:
             raise DataError(
                 f"{path} holds an interrupted evaluation; continue it with --resume, or discard it with --overwrite"
             )
-        lines = self._read(header) if resume and path.exists() else [json.dumps(header)]
-        write_text(path, "".join(f"{line}\n" for line in lines), overwrite=True)
+        self._first = self._read(header) if resume and path.exists() else [json.dumps(header)]
+        if resume or not _holds_counts(path):
+            self._begin()
 
     def counts(self, checkpoint: str) -> dict[str, dict[str, Any]]:
         """What every picture finished under a checkpoint counted, by the picture's key."""
@@ -54,11 +55,17 @@ class Journal:
             If the file can't be written.
         """
         line = json.dumps({"checkpoint": checkpoint, "picture": picture, "counts": counts})
+        if self._first:  # only now is an interrupted evaluation replaced
+            self._begin()
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
             raise ExportError(f"{self.path} can't be written: {error.strerror or error}") from error
+
+    def _begin(self) -> None:
+        write_text(self.path, "".join(f"{line}\n" for line in self._first), overwrite=True)
+        self._first = []
 
     def discard(self) -> None:
         """Delete the file: the evaluation is done."""

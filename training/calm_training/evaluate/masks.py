@@ -75,9 +75,9 @@ def mask_accuracy(
         for name, value in found.items()
     }
     rows = tuple(
-        {"picture": picture.path.name, "map": name, "PxAP of this picture": _pxap(metric)}
+        {"picture": picture, "map": name, "PxAP of this picture": _pxap(metric)}
         for name in found
-        for picture, metric in zip(swept.pictures, map(_alone, swept.of(name)), strict=True)
+        for picture, metric in zip(swept.names, map(_alone, swept.of(name)), strict=True)
     )
     return MaskResult(len(swept.pictures), found, estimates=estimates, pictures=rows, failed=swept.failed)
 

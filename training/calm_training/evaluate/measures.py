@@ -143,9 +143,9 @@ def measure_maps(
         scores = np.array(_with_nan(swept.metrics[f"{one.name}/{measure.key}"].scores), np.float64)
         estimates.setdefault(one.name, {})[measure.key] = estimate_of(measure, scores)
         if scores.ndim == 1:
-            for picture, value in zip(swept.pictures, scores, strict=True):
-                row = {"picture": picture.path.name, "map": one.name}
-                rows.setdefault((one.name, str(picture.path)), row)[measure.key] = float(value)
+            for picture, value in zip(swept.names, scores, strict=True):
+                row = {"picture": picture, "map": one.name}
+                rows.setdefault((one.name, picture), row)[measure.key] = float(value)
     return MeasureResult(len(swept.pictures), estimates=estimates, pictures=tuple(rows.values()), failed=swept.failed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -14,7 +15,8 @@ from calm_gui.errors import DataError
 from calm_gui.model.files import content_hash
 from calm_training.datasets.boxes import BoxedPicture
 from calm_training.datasets.cub_cues import CubCues
-from calm_training.datasets.evaluation_set import EvaluationSet, read_evaluation_set, with_labels_of
+from calm_training.datasets.evaluation_set import AUTO, EvaluationSet, layout_of, read_evaluation_set, with_labels_of
+from calm_training.datasets.layouts import LAYOUTS
 from calm_training.datasets.split import split_by_hash
 from calm_training.evaluate.evaluation import Plan, Result, Results, first_of
 from calm_training.evaluate.failures import failed_of
@@ -59,11 +61,14 @@ def origin_of(plan: Plan, found: EvaluationSet) -> dict[str, Any]:
 
 
 def digest_of(found: EvaluationSet) -> str:
-    """A hash of a set: its pictures' paths, what is in their files and those of their masks, classes and boxes."""
+    """A hash of a set: its pictures' paths below the folder of all, classes and boxes, and what is in all files."""
     if isinstance(found.pictures, CubCues):
-        known = [_contents(found.pictures.all_files)]
+        of_pictures = [("", found.pictures.all_files)]
     else:
-        known = [f"{p.classes} {_boxes(p)} {_contents(getattr(p, 'files', [p.path]))}" for p in found.pictures]
+        of_pictures = [(f"{p.classes} {_boxes(p)} ", getattr(p, "files", [p.path])) for p in found.pictures]
+    places = [path.absolute() for _, files in of_pictures for path in files]
+    root = os.path.commonpath(path.parent for path in places) if places else ""
+    known = [f"{said}{_contents(files, root)}" for said, files in of_pictures]
     return hashlib.sha256("\n".join(known).encode(errors="backslashreplace")).hexdigest()
 
 
@@ -75,8 +80,8 @@ def files_of(plan: Plan, found: EvaluationSet) -> list[Path]:
     return [*tables, *(path for picture in found.pictures for path in getattr(picture, "files", [picture.path]))]
 
 
-def _contents(files: Iterable[Path]) -> str:
-    return " ".join(f"{path} {content_hash(path)}" for path in files)
+def _contents(files: Iterable[Path], root: str) -> str:
+    return " ".join(f"{os.path.relpath(path.absolute(), root)} {content_hash(path)}" for path in files)
 
 
 def _boxes(picture: Any) -> str:
@@ -122,6 +127,15 @@ def measure(plan: Plan, model: LoadedModel, found: EvaluationSet, options: Sweep
     return replace(result, method=info.method, backbone=info.backbone, sha256=model.sha256, answers=model.answers)
 
 
+UNDIVIDED = "which no split is: those that a checkpoint was trained on may be among them"
+
+
+def _is_divided(plan: Plan) -> bool:
+    """Whether the pictures measured are a split's, or have annotations that nothing was trained with."""
+    layout = layout_of(plan.data, plan.split) if plan.layout == AUTO else plan.layout
+    return plan.evaluation.reads != "labels" or bool(LAYOUTS[layout].splits(plan.data, [plan.split]))
+
+
 def conventions(plan: Plan, results: Results) -> str:
     """What the numbers mean: the set, its size, what was skipped, and how they were computed."""
     images = first_of(results).images
@@ -130,7 +144,7 @@ def conventions(plan: Plan, results: Results) -> str:
     else:
         failed = len(failed_of(results))
         skipped = "; no picture skipped" if not failed else f"; {failed} more failed, listed above, and aren't counted"
-        which = "all pictures"
+        which = "all pictures" if _is_divided(plan) else f"all pictures, {UNDIVIDED}"
         if plan.select:
             which = f"the {plan.select} pictures with the lowest SHA-256 of the file name"
         elif plan.report:

@@ -20,7 +20,9 @@ def plot_of(evaluation: Evaluation, results: Results) -> Figure:
     """The figure of an evaluation's results."""
     names = distinct_ends(list(results))  # a whole path leaves no room for the plot
     names = names if len(set(names)) == len(names) else tuple(results)
-    results = {_short(printable(name)): result for name, result in zip(names, results.values(), strict=True)}
+    texts = [printable(name) for name in names]
+    short = [_short(text) for text in texts]
+    results = dict(zip(short if len(set(short)) == len(short) else texts, results.values(), strict=True))
     maps = [name for result in results.values() for name in result.estimates if name]
     families = font_families("".join([*results, *maps]))  # checkpoints are named in any letters
     with drawing({"font.family": families}):

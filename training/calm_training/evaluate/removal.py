@@ -121,7 +121,7 @@ def removal_curves(
         values = input_values(load_picture(picture.path).pixels, spec)
         at_random = None
         for name, score_map in scaled_maps(model, outputs, picture.classes, chosen).items():
-            at_random = metrics[name].update(values, score_map, picture.classes[0], at_random)
+            at_random = metrics[name].update(values, score_map, picture.classes, at_random)
 
     def beside(picture: Labelled) -> Mapping[str, Any]:
         return method_maps(model, picture.path, picture.classes, chosen)
@@ -131,9 +131,9 @@ def removal_curves(
     for name, metric in swept.metrics.items():
         curves[name] = _curve(metric, swept.of(name))
         rows += [
-            {"picture": picture.path.name, "map": name}
+            {"picture": picture, "map": name}
             | {f"right without {share:.0%}": int(hit) for share, hit in zip(shares, hits, strict=True)}
-            for picture, counts in zip(swept.pictures, swept.counts, strict=True)
+            for picture, counts in zip(swept.names, swept.counts, strict=True)
             for hits in [unpacked(counts[name]["correct"])]
         ]
     estimates = {

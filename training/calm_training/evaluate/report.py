@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calm_gui.errors import DataError
+from calm_gui.core.comparison import compare_values, say_changes
+from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.files import atomic_path, check_free, write_text
 from calm_gui.model.loaded import LoadedModel
 from calm_training.datasets.cub_cues import CubCues
@@ -25,7 +26,7 @@ from calm_training.evaluate.page_pdf import write_pdf
 from calm_training.evaluate.plan import content_of, digest_of, files_of, journal_of, measure, read_set, versions
 from calm_training.evaluate.plot import draw
 from calm_training.evaluate.scores_table import scores_files, write_scores
-from calm_training.evaluate.sweep import SweepOptions
+from calm_training.evaluate.sweep import DEFAULT_OPTIONS, SweepOptions
 from calm_training.evaluate.table import Table
 
 __all__ = ["Part", "parts_of", "run_part", "write_report"]
@@ -93,6 +94,7 @@ class Section:
     tables: tuple[Table, ...]
     conventions: str
     failed: Mapping[str, str]
+    unmeasured: Mapping[str, str]
 
 
 def parts_of(
@@ -137,6 +139,7 @@ def run_part(
     out: Path,
     load: Callable[[str], LoadedModel],
     *,
+    batch: int = DEFAULT_OPTIONS.batch,
     workers: int = 1,
     resume: bool = False,
     overwrite: bool = False,
@@ -159,18 +162,34 @@ def run_part(
             content: dict[str, Any] = json.loads(target.read_text("utf-8"))
         except ValueError as error:
             raise DataError(f"{target} isn't JSON ({error}); delete it") from error
-        if content.get("settings") == settings and not _failed(content):
+        if content.get("settings") == settings and not _failed(content) and not content.get("unmeasured"):
             return _section(part, content)
+        if not overwrite:
+            _refuse_others(target, content.get("settings", {}), settings)
     journal = journal_of(
         part.plan, target.with_name(f"{target.name}.journal"), found, resume=resume, overwrite=overwrite
     )
-    options = SweepOptions(workers=workers, journal=journal, progress=progress)
-    results = {name: measure(part.plan, load(name), found, options) for name in part.checkpoints}
+    options = SweepOptions(batch=batch, workers=workers, journal=journal, progress=progress)
+    results, unmeasured = {}, {}
+    for name in part.checkpoints:
+        try:
+            results[name] = measure(part.plan, load(name), found, options)
+        except (DataError, CheckpointError) as error:
+            if len(part.checkpoints) == 1:
+                raise
+            unmeasured[name] = str(error)
+    if not results:
+        raise NothingMeasuredError("; ".join(f"{name}: {reason}" for name, reason in unmeasured.items()))
     shown = [*part.plan.evaluation.tables(results), *failure_table(results)]
     if part.compare:
         shown.append(comparison_table(compared(results, part.compare)))
     tables = [{"head": table.head, "rows": table.rows} for table in shown]
-    content = {"settings": settings, **content_of(part.plan, results, found), "tables": tables}
+    content = {
+        "settings": settings,
+        **content_of(part.plan, results, found),
+        "tables": tables,
+        "unmeasured": unmeasured,
+    }
     write_text(target, json.dumps(content, indent=1, allow_nan=False), overwrite=True)
     write_scores(results, target, overwrite=True)
     draw(part.plan.evaluation, results, target, overwrite=True)
@@ -180,7 +199,18 @@ def run_part(
 
 def _section(part: Part, content: Mapping[str, Any]) -> Section:
     tables = tuple(Table.of(table["head"], table["rows"]) for table in content["tables"])
-    return Section(part, tables, content["conventions"], _failed(content))
+    return Section(part, tables, content["conventions"], _failed(content), content.get("unmeasured", {}))
+
+
+def _refuse_others(target: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to replace results of another command or of other checkpoints; pictures that changed are measured anew."""
+    of = ("command", "checkpoints")
+    changes = compare_values({key: before.get(key) for key in of}, {key: now[key] for key in of})
+    if changes:
+        raise DataError(
+            f"{target} holds results of other settings ({say_changes(changes)}); give the same ones, another --out, or "
+            "--overwrite"
+        )
 
 
 def _failed(content: Mapping[str, Any]) -> dict[str, str]:
@@ -198,6 +228,7 @@ def write_report(
     device: str = "auto",
     most: int | None = None,
     slow: int = 20,
+    batch: int = DEFAULT_OPTIONS.batch,
     workers: int = 1,
     resume: bool = False,
     overwrite: bool = False,
@@ -213,8 +244,8 @@ def write_report(
     split, layout, device : str
     most, slow
         As in `parts_of`.
-    workers : int
-        Threads that decode and score.
+    batch, workers : int
+        As in `SweepOptions`.
     resume : bool
         Whether to go on with an interrupted report in `out`.
     overwrite : bool
@@ -247,6 +278,7 @@ def write_report(
         check_free(path, overwrite=overwrite or resume, inputs=inputs)
     out.mkdir(parents=True, exist_ok=True)
     load = cache(lambda name: load_checkpoint(name, device))
+    models = {name: load(name) for name in checkpoints}  # before hours are spent on the others
     failed: dict[str, str] = {}
     unmeasured: list[str] = []
     blocks: list[Block] = [
@@ -257,19 +289,20 @@ def write_report(
         title = part.plan.evaluation.title
         try:
             with tqdm(total=total, desc=title, unit="picture", disable=quiet) as bar:
-                section = run_part(
-                    part, out, load, workers=workers, resume=resume, overwrite=overwrite, progress=bar.update
-                )
-        except NothingMeasuredError as error:
+                how: dict[str, Any] = {"batch": batch, "workers": workers, "resume": resume, "overwrite": overwrite}
+                section = run_part(part, out, load, **how, progress=bar.update)
+        except (DataError, CheckpointError) as error:
             unmeasured.append(f"{title}: {error}")
             blocks += [Heading(title), Command(part.command), Paragraph(f"Not measured: {error}.")]
             continue
         blocks += [Heading(title), Command(part.command), *section.tables, Paragraph(section.conventions)]
         blocks.append(Picture(out / f"{part.name}.png", title))
         failed.update(section.failed)
-    if len(unmeasured) == len(parts):
+        for name, reason in section.unmeasured.items():
+            unmeasured.append(f"{title}: {name}: {reason}")
+            blocks.append(Paragraph(f"{name} isn't measured: {reason}."))
+    if not any(isinstance(block, Picture) for block in blocks):
         raise NothingMeasuredError(f"nothing could be measured; {unmeasured[0]}")
-    models = {name: load(name) for name in checkpoints}
     found = read_set(parts[0].plan)
     sets = {name: with_labels_of(found, model.classes, data.name) for name, model in models.items()}
     if not isinstance(found.pictures, CubCues):

@@ -21,7 +21,7 @@ from calm_training.evaluate.failures import Failure, check_some_left, failure_of
 from calm_training.evaluate.intervals import mean_estimate
 from calm_training.evaluate.maps import MeasuredMap, maps_of, method_map, native_maps
 from calm_training.evaluate.plot import bars
-from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions
+from calm_training.evaluate.sweep import DEFAULT_OPTIONS, Outputs, SweepOptions, picture_names
 from calm_training.evaluate.table import Table, percent_of
 from calm_training.metrics.separation import Separation, separation
 
@@ -99,6 +99,8 @@ def composite_scores(
     rows: list[dict[str, Any]] = []
     failed: list[Failure] = []
     measured = 0
+    paths = [picture.path for picture in pictures]
+    names = dict(zip(paths, picture_names(paths), strict=True))
     for left, right in pairs_of(pictures):
         options.progress(1)
         try:
@@ -111,7 +113,7 @@ def composite_scores(
         measured += 1
         for name, scores in of_maps.items():
             found[name].append(scores)
-            row = {"picture": left.path.name, "right picture": right.path.name, "map": name}
+            row = {"picture": names[left.path], "right picture": names[right.path], "map": name}
             rows.append(row | {figure: getattr(scores, attribute) for figure, attribute in FIGURES.items()})
     check_some_left(failed, measured)
     estimates = {

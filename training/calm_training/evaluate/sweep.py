@@ -93,6 +93,14 @@ def evidence_of(f: Tensor, a: Tensor | None, activation: Activation | None) -> J
     return Joint(f, a, activation, xp=torch)
 
 
+def picture_names(paths: Sequence[Path]) -> list[str]:
+    """Names of different files: with as many of their folders, all alike, as tell each from the others."""
+    deepest = max((len(path.parts) for path in paths), default=1)
+    enough = (number for number in range(1, deepest) if len({path.parts[-number:] for path in paths}) == len(paths))
+    number = next(enough, deepest)
+    return ["/".join(path.parts[-number:]) for path in paths]
+
+
 @dataclass(frozen=True, eq=False)
 class Swept:
     """What `sweep` counted.
@@ -113,6 +121,11 @@ class Swept:
     counts: list[dict[str, Any]]
     pictures: list[Any]
     failed: tuple[Failure, ...]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What each picture is called among the others."""
+        return picture_names([picture.path for picture in self.pictures])
 
     def of(self, name: str) -> list[dict[str, Any] | None]:
         """What every picture counted of one metric."""

@@ -145,10 +145,7 @@ def box_accuracy(
     found = {name: BoxScores.of(swept.metrics[name], swept.metrics.get(_exact(name))) for name in names}
     right = _counts(swept, "top-1", TopOne())[:, 0]
     estimates = {"": {"top-1": mean_estimate(right)}}
-    rows = [
-        {"picture": picture.path.name, "map": "", "top-1": int(hit)}
-        for picture, hit in zip(swept.pictures, right, strict=True)
-    ]
+    rows = [{"picture": picture, "map": "", "top-1": int(hit)} for picture, hit in zip(swept.names, right, strict=True)]
     for name, scores in found.items():
         hits, *drawn = _best(swept, name)
         estimates[name] = {"MaxBoxAccV2": best_estimate(*(values.mean(1) for values in (hits, *drawn)))}
@@ -157,9 +154,9 @@ def box_accuracy(
         for row, level in enumerate(scores.per_iou):
             estimates[name][f"IoU {level}"] = best_estimate(*(values[:, row] for values in (hits, *drawn)))
         rows += [
-            {"picture": picture.path.name, "map": name}
+            {"picture": picture, "map": name}
             | {f"right at IoU {level}": int(hit) for level, hit in zip(scores.per_iou, row, strict=True)}
-            for picture, row in zip(swept.pictures, hits, strict=True)
+            for picture, row in zip(swept.names, hits, strict=True)
         ]
     top_one = swept.metrics["top-1"].compute()
     return BoxResult(number, top_one, found, estimates=estimates, pictures=tuple(rows), failed=swept.failed)

@@ -117,7 +117,7 @@ class RemoveAndClassify(Counts):
         self,
         picture: NDArray[np.float32],
         score_map: NDArray[np.float32],
-        label: int,
+        label: int | Sequence[int],
         at_random: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.bool_]:
         """Count one picture.
@@ -127,8 +127,8 @@ class RemoveAndClassify(Counts):
         picture : ndarray (3,H,W) float32
             RGB in 0..1, before normalisation.
         score_map : ndarray (H,W)
-        label : int
-            True class.
+        label : int or sequence of int
+            True class, or all classes that mean it.
         at_random : ndarray (seeds, shares) bool, optional
             What another metric's update for the same picture returned, to spare the random erasings.
 
@@ -155,7 +155,7 @@ class RemoveAndClassify(Counts):
             generators = [np.random.default_rng((seed, content)) for seed in self.random_seeds]
             maps += [generator.random(score_map.shape) for generator in generators]
         variants = [erase(picture, erased_pixels(m, share), fill) for m in maps for share in self.shares]
-        right = (self.classify(np.stack(variants)) == label).reshape(-1, len(self.shares))
+        right = np.isin(self.classify(np.stack(variants)), label).reshape(-1, len(self.shares))
         self.correct += right[0]
         at_random = right[1:] if at_random is None else at_random
         self.correct_at_random += at_random
