@@ -69,11 +69,12 @@ def load_checkpoint(path: str | Path = "demo", device: Any = "auto", **answers: 
         If the file can't be used; the message says why.
     """
     from calm_gui.model.answers import Answers
+    from calm_gui.model.class_names import names_in_order
     from calm_gui.model.loaded import load_model
     from calm_gui.render import PRESENTER
 
     if answers.get("classes") is not None:
-        answers["classes"] = tuple(answers["classes"])
+        answers["classes"] = names_in_order(answers["classes"])
     return load_model(resolve_checkpoint(path), device, PRESENTER, answers=Answers(**answers))
 
 

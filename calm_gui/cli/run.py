@@ -91,7 +91,10 @@ class Run:
         written = self._write_summary()
         matches = self._matches()
         if self.options.contact_sheet:
-            written.append(write_sheet(self.options, self.labels, self._rows, matches, self._truth, self.inputs))
+            try:
+                written.append(write_sheet(self.options, self.labels, self._rows, matches, self._truth, self.inputs))
+            except CalmError as error:  # what was explained is told all the same
+                self.failures.append(str(error))
         print_results(self.options, self.results, written, matches, several=self.several)
         for result in failed:
             print(f"calm-explain: {result.error}", file=sys.stderr)
@@ -188,7 +191,7 @@ class Run:
     def _write_summary(self) -> list[str]:
         if not self.options.out or not (self.several or self.options.truth):
             return []
-        replaced = self.options.resume or self.options.overwrite
+        replaced = self.options.overwrite or (self.options.resume and self.several)
         name = free_name(f"summary{self._part}.csv", self.out, replaced, names_of_inputs(self.inputs, self.out))
         return [str(path) for path in write_summary(self._rows, self.out / name, overwrite=replaced)]
 

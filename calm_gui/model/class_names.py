@@ -4,17 +4,35 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from calm_gui.core.classes import ClassInfo, ClassTable
-from calm_gui.errors import DataError
+from calm_gui.errors import CheckpointError, DataError
 from calm_gui.model.files import read_bounded
 
-__all__ = ["class_table", "read_class_names"]
+__all__ = ["class_table", "names_in_order", "read_class_names"]
 
 _MAX_BYTES = 20_000_000
 _WNID = re.compile(r"(n[0-9]{8})(?:\s+(\S.*))?")
+
+
+def names_in_order(classes: Iterable[object] | Mapping[int, object]) -> tuple[str, ...]:
+    """Names of classes in the order of their indices: as they come, or by their numbers (``{0: "cat", 1: "dog"}``).
+
+    Raises
+    ------
+    CheckpointError
+        If they are one text, or their numbers aren't all from 0 on.
+    """
+    if isinstance(classes, str):
+        raise CheckpointError(f"classes are a list of names, not the text {classes!r}")
+    if not isinstance(classes, Mapping):
+        return tuple(map(str, classes))
+    if set(classes) != set(range(len(classes))):
+        raise CheckpointError("classes by number are numbered from 0 on, each once")
+    return tuple(str(classes[index]) for index in range(len(classes)))
 
 
 def read_class_names(path: str | Path) -> tuple[str, ...]:

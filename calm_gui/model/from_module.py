@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from calm_gui.errors import CheckpointError
 from calm_gui.model.backbones import Backbone, Parts, known_parts
 from calm_gui.model.backbones.parts import watched
 from calm_gui.model.calm import HeadNetwork
+from calm_gui.model.class_names import names_in_order
 from calm_gui.model.classifier import logits_of, noise, split
 from calm_gui.model.device import choose_device
 from calm_gui.model.formats.outputs import classes_of
@@ -28,6 +30,7 @@ from calm_gui.model.tap import Tap, opened
 __all__ = ["Features", "from_module", "weights_hash"]
 
 Features = str | Callable[[Tensor], Tensor] | None
+Classes = Iterable[str] | Mapping[int, str] | ClassTable | None
 """A module's dotted name, or what maps pictures (B,3,h,w) to features (B,L,H,W)."""
 
 
@@ -74,7 +77,7 @@ def _words(value: object) -> str:
 
 def from_module(
     network: nn.Module,
-    classes: Iterable[str] | ClassTable | None = None,
+    classes: Classes = None,
     input: InputSpec | Mapping[str, Any] | int | None = None,
     features: Features = None,
     head: str | nn.Module | None = None,
@@ -94,9 +97,9 @@ def from_module(
     ----------
     network : torch.nn.Module
         Maps pictures (B,3,h,w) to logits (B,C), or to something that names them ``logits``.
-    classes : iterable of str or ClassTable, optional
-        Names in the order of the outputs; ``n02012849 crane`` or a wnid alone brings WordNet's hierarchy. Without them
-        1,000 outputs are ImageNet's, others are called by number.
+    classes : iterable of str, mapping of int to str, or ClassTable, optional
+        Names in the order of the outputs, or by their numbers; ``n02012849 crane`` or a wnid alone brings WordNet's
+        hierarchy. Without them 1,000 outputs are ImageNet's, others are called by number.
     input : InputSpec, mapping of its fields, or int, optional
         How pictures are brought to the network; an int is the side. Without it 224 pixels and ImageNet's mean and
         deviation.
@@ -166,8 +169,10 @@ def weights_hash(network: nn.Module) -> str:
 def _spec(given: InputSpec | Mapping[str, Any] | int | None, network: nn.Module) -> InputSpec:
     if isinstance(given, InputSpec):
         return given
-    if isinstance(given, int):
-        return InputSpec(given)
+    if isinstance(given, Integral):
+        return InputSpec(int(given))
+    if not isinstance(given, Mapping | None):
+        raise CheckpointError(f"input is the side in pixels, an InputSpec or a mapping of its fields, not {given!r}")
     plain = InputSpec()
     if given is None:
         config = getattr(network, "pretrained_cfg", None)  # timm's networks say what they were trained with
@@ -190,18 +195,24 @@ def _outputs(network: nn.Module, size: int, name: str) -> int:
     n = int(logits.shape[1])
     if n > 1 and bool((logits >= 0).all()) and torch.allclose(logits.sum(1), torch.ones(len(logits)).to(logits)):
         raise CheckpointError(f"{name} gives probabilities, not logits; leave out its last softmax")
+    last = _run_last(network, size, lambda module: not list(module.children()))
+    if isinstance(last, nn.Sigmoid | nn.Softmax | nn.Softmax2d):
+        raise CheckpointError(
+            f"{name} gives probabilities, not logits; leave out its last {type(last).__name__.lower()}"
+        )
     return n
 
 
-def _classes(classes: Iterable[str] | ClassTable | None, n: int, name: str) -> tuple[KnownClasses, tuple[str, ...]]:
+def _classes(classes: Classes, n: int, name: str) -> tuple[KnownClasses, tuple[str, ...]]:
+    names = None if classes is None or isinstance(classes, ClassTable) else names_in_order(classes)
     if n == 1:
-        names = None if classes is None else tuple(getattr(each, "name", str(each)) for each in classes)
-        return KnownClasses(two_classes(names, name)), (TOLD,)
+        known = tuple(info.name for info in classes) if isinstance(classes, ClassTable) else names
+        return KnownClasses(two_classes(known, name)), (TOLD,)
     if isinstance(classes, ClassTable):
         if len(classes) != n:
             raise CheckpointError(f"{name} has {n} classes, but {len(classes)} were given")
         return known_classes(classes), ()
-    return classes_of(None if classes is None else tuple(map(str, classes)), n, name)
+    return classes_of(names, n, name)
 
 
 def _parts(network: nn.Module, features: Features, head: str | nn.Module | None, size: int, name: str) -> Parts:
@@ -233,11 +244,17 @@ def _module(network: nn.Module, named: str | nn.Module, what: str, name: str) ->
 
 def _last_linear(network: nn.Module, size: int) -> tuple[nn.Module, ...]:
     """The linear layer whose output are the logits."""
+    last = _run_last(network, size, lambda module: isinstance(module, nn.Linear))
+    return () if last is None else (last,)
+
+
+def _run_last(network: nn.Module, size: int, wanted: Callable[[nn.Module], bool]) -> nn.Module | None:
+    """The module that runs last, of those wanted."""
     found: list[nn.Module] = []
     handles = [
         module.register_forward_hook(lambda module, _, __: found.append(module))
         for module in network.modules()
-        if isinstance(module, nn.Linear)
+        if wanted(module)
     ]
     try:
         with torch.inference_mode():
@@ -245,7 +262,7 @@ def _last_linear(network: nn.Module, size: int) -> tuple[nn.Module, ...]:
     finally:
         for handle in handles:
             handle.remove()
-    return tuple(found[-1:])
+    return found[-1] if found else None
 
 
 def _maps(network: nn.Module, size: int) -> tuple[Tap, ...]:

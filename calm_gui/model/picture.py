@@ -155,7 +155,10 @@ def as_picture(source: Any) -> Picture:
         return load_picture(source)
     if isinstance(source, Image.Image):
         notes: list[str] = []
-        pixels = _to_rgb(ImageOps.exif_transpose(source), notes)
+        try:
+            pixels = _from_profile(_reduced(_turn_upright(source, notes)), source.info.get("icc_profile"), notes)
+        except (OSError, SyntaxError, ValueError) as error:  # a file that is damaged behind its header
+            raise PictureError(f"the PIL image can't be read: {' '.join(str(error).split())}") from error
         return Picture(pixels, "PIL image", None, hashlib.sha256(pixels.tobytes()).hexdigest(), tuple(notes))
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _decoded(bytes(source), "bytes", None)
@@ -310,6 +313,8 @@ def _turn_upright(image: Image.Image, notes: list[str]) -> Image.Image:
 
 
 def _from_profile(image: Image.Image, icc: bytes | None, notes: list[str]) -> NDArray[np.uint8]:
+    if icc and image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     if icc and image.mode in ("RGB", "RGBA", "CMYK", "L"):
         try:
             profile = ImageCms.ImageCmsProfile(io.BytesIO(icc))

@@ -152,7 +152,7 @@ def load_session(path: str | Path) -> SavedSession:
 
 
 def _from_json(data: Mapping[str, Any], base: Path) -> SavedSession:
-    named = {str(name): _found(str(name), base) for name in data["pictures"]}
+    named = _found_pictures(data, base)
     pictures = tuple(found for found in named.values() if found)
     current_name = data["pictures"][data["current"]] if 0 <= int(data["current"]) < len(data["pictures"]) else None
     current = named.get(current_name) if current_name else None
@@ -190,6 +190,20 @@ def _relative(path: str, base: Path) -> str:
         return Path(path).relative_to(base).as_posix()
     except ValueError:
         return path
+
+
+def _found_pictures(data: Mapping[str, Any], base: Path) -> dict[str, str | None]:
+    """Where each picture is now; a file beside the session is one picture at most, the one whose content it has."""
+    names = list(map(str, data["pictures"]))
+    named = {name: str((base / name).absolute()) if (base / name).is_file() else None for name in names}
+    known = {str(name): str(sha256) for name, sha256 in data.get("hashes", ())}
+    for file in dict.fromkeys(_found(name, base) for name in names if named[name] is None):
+        wanted = [name for name in names if named[name] is None and _found(name, base) == file]
+        if file is None or file in named.values():
+            continue
+        same = [name for name in wanted if len(wanted) > 1 and known.get(name) == sha256_of(Path(file))]
+        named[(same or wanted)[0]] = file
+    return named
 
 
 def _found(name: str, base: Path) -> str | None:

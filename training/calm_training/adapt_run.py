@@ -80,7 +80,7 @@ class AdaptRun:
     Raises
     ------
     DataError
-        If the folder holds another run, or a checkpoint of that name without one.
+        If the folder holds another run, or files of a run's names without one.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class AdaptRun:
     ) -> None:
         self.model, self.pictures, self._batch = model, pictures, batch
         self.checkpoint = out / f"{Path(model.name).stem}-calm.safetensors"
+        self._features, self._rest, self._state = out / "features.npy", out / "targets.pt", out / "state.pt"
         about = {
             "checkpoint": model.identity,
             "pictures": [str(path) for path in pictures],
@@ -98,8 +99,9 @@ class AdaptRun:
             out.mkdir(parents=True, exist_ok=True)
             kept = out / "adapt.json"
             if not kept.exists():
-                if os.path.lexists(self.checkpoint):
-                    raise DataError(f"{self.checkpoint} is of another run; give another folder with --out")
+                own = (self.checkpoint, self._features, self._rest, self._state)
+                if others := [path for path in own if os.path.lexists(path)]:
+                    raise DataError(f"{others[0]} is of another run; give another folder with --out")
                 write_bytes(kept, json.dumps(about, indent=1).encode(errors="surrogateescape"))
             elif json.loads(kept.read_bytes()) != json.loads(json.dumps(about)):
                 raise DataError(
@@ -110,7 +112,6 @@ class AdaptRun:
             raise DataError(f"{out / 'adapt.json'} is damaged ({error}); give another folder with --out") from error
         except OSError as error:
             raise DataError(f"the folder {out} can't be used: {error.strerror or error}") from error
-        self._features, self._rest, self._state = out / "features.npy", out / "targets.pt", out / "state.pt"
 
     def finished(self) -> dict[str, Any] | None:
         """What the run reached, if it came to its end before."""
