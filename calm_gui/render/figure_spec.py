@@ -25,6 +25,10 @@ def _is_colour(text: str) -> bool:
     return bool(is_color_like(text))
 
 
+_FAR = 1e9
+"""Of sides in any unit, where numbers of pixels can still be told."""
+
+
 @dataclass(frozen=True)
 class FigureSpec:
     """How a figure looks.
@@ -97,8 +101,8 @@ class FigureSpec:
         checks = {
             "layout": self.layout in get_args(FigureLayout),
             "unit": self.unit in ("mm", "inch", "px"),
-            "width": self.width > 0,
-            "height": self.height is None or self.height > 0,
+            "width": 0 < self.width < _FAR,
+            "height": self.height is None or 0 < self.height < _FAR,
             "dpi": 10 <= self.dpi <= 2400,
             "font_size": 1 <= self.font_size <= 200,
             "opacity": 0 <= self.opacity <= 1,

@@ -76,7 +76,7 @@ def reproduce(
             target = Path(out) / free_name(Path(export["file"]).name, Path(out), overwrite)
             _write(export, target, explanation, maps, scales, regions, data["threshold"])
             written.append(target)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, StopIteration) as error:
         raise DataError(
             f"{path.name} lacks what is needed to make its exports again: {why_unreadable(error)}"
         ) from error

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import timm
 import torch
 from PIL import Image, ImageCms
+from safetensors.torch import save_file
 from tiny_checkpoint import write_tiny_checkpoint, write_tiny_set
 from torch import nn
 
@@ -129,3 +131,24 @@ def test_results_are_told_where_a_contact_sheet_cannot_be_made(tmp_path, capsys)
     assert calm_explain([str(data), "--checkpoint", checkpoint, "--device", "cpu", *sheet]) == 1
     said = capsys.readouterr()
     assert "0.png" in said.out and "contact sheet" in said.err
+
+
+def test_a_pooling_that_a_description_asks_for_is_not_left_out(tmp_path):
+    """Its tensors are those of the usual one, and the answers others."""
+    tensors = timm.create_model("test_resnet", num_classes=3).state_dict()
+    save_file(tensors, tmp_path / "model.safetensors")
+    described = {"architecture": "test_resnet", "num_classes": 3, "global_pool": "avg"}
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    assert len(load_checkpoint(tmp_path / "model.safetensors").classes) == 3
+    (tmp_path / "config.json").write_text(json.dumps({**described, "global_pool": "max"}))
+    with pytest.raises(CheckpointError, match="pools by max, which this program can't build"):
+        load_checkpoint(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("option", [["--width", "1e308"], ["--width", "inf"], ["--dpi", "99999"]])
+def test_figures_of_no_size_are_refused_in_a_sentence(tmp_path, option, capsys):
+    checkpoint = str(write_tiny_checkpoint(tmp_path / "x.safetensors"))
+    (tmp_path / "set").mkdir()
+    picture = write_tiny_set(tmp_path / "set", 1) / "0.png"
+    assert calm_explain([str(picture), "--checkpoint", checkpoint, "--out", str(tmp_path / "o"), *option]) == 2
+    assert "a figure can't have" in capsys.readouterr().err

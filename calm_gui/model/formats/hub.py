@@ -13,6 +13,8 @@ __all__ = ["Beside", "beside", "shards"]
 
 _MAX_BYTES = 50_000_000
 _INDEX = ".safetensors.index.json"
+_OTHER_POOLS = ("max", "avgmax", "catavgmax")
+"""timm's poolings that it puts into a network where that is asked for alone; their tensors are the same."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def beside(path: Path) -> Beside:
     Raises
     ------
     CheckpointError
-        If it can't be read.
+        If it can't be read, or names a pooling that none of the networks has by itself.
     """
     config = path.parent / "config.json"
     if path.suffix not in (".safetensors", ".bin", ".json") or not config.is_file():
@@ -52,6 +54,11 @@ def beside(path: Path) -> Beside:
     if data.get("architectures") or data.get("model_type"):
         named = data.get("architectures") or [data.get("model_type")]
         return Beside(of_transformers=str(named[0] if isinstance(named, list) and named else named))
+    if (pool := data.get("global_pool")) in _OTHER_POOLS:
+        raise CheckpointError(
+            f"{config.name} next to {path.name} says that the network pools by {pool}, which this program can't build; "
+            "open it in a program of your own with calm_gui.from_module(network)"
+        )
     said = data.get("pretrained_cfg")
     labels = data.get("label_names")
     return Beside(
