@@ -235,7 +235,7 @@ def test_pictures_that_cannot_be_opened_are_left_out_and_listed(tmp_path: Path, 
 def test_a_damaged_state_is_made_again_and_a_finished_run_has_its_result(tmp_path: Path, pictures: Path) -> None:
     model = calm_gui.load_checkpoint(saved(tmp_path, "timm:test_resnet"), "cpu")
     files, settings = sorted(pictures.iterdir()), AdaptSettings(steps=3, batch=4)
-    (tmp_path / "run").mkdir()
+    adapt(model, files, tmp_path / "run", settings)[0].unlink()
     for name in ("targets.pt", "state.pt"):
         (tmp_path / "run" / name).write_bytes(b"cut off")
     made, measures = adapt(model, files, tmp_path / "run", settings)
