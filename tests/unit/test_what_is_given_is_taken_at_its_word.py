@@ -152,3 +152,20 @@ def test_figures_of_no_size_are_refused_in_a_sentence(tmp_path, option, capsys):
     picture = write_tiny_set(tmp_path / "set", 1) / "0.png"
     assert calm_explain([str(picture), "--checkpoint", checkpoint, "--out", str(tmp_path / "o"), *option]) == 2
     assert "a figure can't have" in capsys.readouterr().err
+
+
+def test_numbers_in_a_file_are_no_names_and_block_nothing(tmp_path):
+    tensors = timm.create_model("test_resnet", num_classes=3).state_dict()
+    torch.save({"state_dict": tensors, "classes": [0, 1, 2]}, tmp_path / "x.pth")
+    model = load_checkpoint(tmp_path / "x.pth", architecture="test_resnet", classes=["a", "b", "c"])
+    assert [info.name for info in model.classes] == ["a", "b", "c"]
+
+
+def test_a_classifier_of_one_output_is_refused_by_adapt_for_that(tmp_path, capsys):
+    tensors = timm.create_model("test_vit", num_classes=1).state_dict()
+    torch.save(tensors, tmp_path / "x.pth")
+    (tmp_path / "set").mkdir()
+    data = write_tiny_set(tmp_path / "set", 3)
+    words = ["adapt", "--checkpoint", str(tmp_path / "x.pth"), "--data", str(data), "--out", str(tmp_path / "out")]
+    assert calm_train([*words, "--arch", "test_vit", "--progress", "none"]) == 1
+    assert "has one output; adapt takes classifiers with one for each class" in capsys.readouterr().err

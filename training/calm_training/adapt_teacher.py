@@ -11,6 +11,7 @@ from calm_gui.model.backbones.parts import watched
 from calm_gui.model.calm import CamHead, HeadNetwork
 from calm_gui.model.classifier import Classifier, class_branches, logits_of
 from calm_gui.model.loaded import LoadedModel
+from calm_gui.model.one_output import OneOutput
 from calm_gui.model.tap import grid_of_tokens
 from calm_training.objectives import TopTarget, top_target
 
@@ -81,6 +82,8 @@ class Teacher:
             self.maps, self._attention = "class activation maps", None
             return
         assert isinstance(network, Classifier)
+        if isinstance(network.network, OneOutput):
+            raise CheckpointError(f"{model.name} has one output; adapt takes classifiers with one for each class")
         parts = known_parts(network.network)
         if parts is None or parts.backbone is None:
             raise CheckpointError(f"{model.name} gives no map of features that a CALM could be made of")

@@ -39,7 +39,7 @@ def stated_answers(content: Mapping[str, Any], name: str) -> Answers:
     Raises
     ------
     CheckpointError
-        If the classes aren't JSON or aren't names.
+        If the classes aren't JSON.
     """
     said = str(content.get("attribution_method", "")).lower().replace("_", "-")
     classes = content.get("classes")
@@ -49,4 +49,5 @@ def stated_answers(content: Mapping[str, Any], name: str) -> Answers:
         except (ValueError, RecursionError) as error:
             raise CheckpointError(f"the classes in the metadata of {name} aren't JSON ({error})") from error
     method = said if said in get_args(AnsweredMethod) else None
-    return Answers.from_json({"method": method, **({"classes": classes} if isinstance(classes, list) else {})})
+    names = isinstance(classes, list) and all(isinstance(name, str) for name in classes)  # numbers are no names
+    return Answers.from_json({"method": method, **({"classes": classes} if names else {})})
