@@ -1,5 +1,6 @@
 """Programs that train keep the memory that a step frees."""
 
+import os
 import subprocess
 import sys
 
@@ -26,7 +27,9 @@ print((faults() - before) / 3)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc alone has the thresholds")
 def test_a_steps_memory_is_mapped_once() -> None:
     def faults_of_a_step(how: str) -> float:
-        done = subprocess.run([sys.executable, "-c", MEASURED, how], capture_output=True, text=True, check=True)
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+        start = [sys.executable, "-c", MEASURED, how]
+        done = subprocess.run(start, env=one_thread, capture_output=True, text=True, check=True)
         return float(done.stdout)
 
-    assert faults_of_a_step("keep") < 1_000 < faults_of_a_step("as it is")
+    assert 5 * faults_of_a_step("keep") < faults_of_a_step("as it is")

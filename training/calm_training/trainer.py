@@ -1,4 +1,7 @@
-"""One training run in memory: steps, epochs, what is saved and gone on from."""
+"""One training run in memory: steps, epochs, what is saved and gone on from.
+
+More than 400 lines: what a step changes, what is saved and what is gone on from are read together.
+"""
 
 import math
 import signal
