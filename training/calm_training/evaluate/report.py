@@ -203,10 +203,9 @@ def _section(part: Part, content: Mapping[str, Any]) -> Section:
 
 
 def _refuse_others(target: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to replace results of another command or of other checkpoints; pictures that changed are measured anew."""
-    of = ("command", "checkpoints")
-    changes = compare_values({key: before.get(key) for key in of}, {key: now[key] for key in of})
-    if changes:
+    """Refuse to replace results of another command, or of checkpoints by other names; what changed is measured anew."""
+    asked = [{"command": said.get("command"), "checkpoints": [*said.get("checkpoints", ())]} for said in (before, now)]
+    if changes := compare_values(*asked):
         raise DataError(
             f"{target} holds results of other settings ({say_changes(changes)}); give the same ones, another --out, or "
             "--overwrite"
