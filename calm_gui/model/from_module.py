@@ -30,8 +30,10 @@ from calm_gui.model.tap import Tap, opened
 __all__ = ["Features", "from_module", "weights_hash"]
 
 Features = str | Callable[[Tensor], Tensor] | None
-Classes = Iterable[str] | Mapping[int, str] | ClassTable | None
 """A module's dotted name, or what maps pictures (B,3,h,w) to features (B,L,H,W)."""
+
+Classes = Iterable[str] | Mapping[int, str] | ClassTable | None
+"""Names of classes in order or by number, or classes; None where the network's number of outputs says enough."""
 
 
 class _Tapped(Backbone):

@@ -185,6 +185,8 @@ def test_splits_that_are_there_are_named(tmp_path):
     with pytest.raises(DataError, match="no split 'test'; it has train; choose one with --split"):
         layout_of(tmp_path, "test")
     assert layout_of(tmp_path, "train") == "csv"
+    (tmp_path / "test/x").mkdir(parents=True)
+    assert layout_of(tmp_path, "test") == "folder"  # a table beside the folders of splits
 
 
 def test_an_undivided_set_says_that_training_pictures_may_be_in_it(tiny, tmp_path, capsys):

@@ -136,7 +136,7 @@ def test_splits_with_names_of_their_own_are_splits(tmp_path):
     splits = read_splits("folder", root, train="fold1", validation="fold2")
     assert [info.name for info in splits.train.classes] == ["cat", "dog"]
     assert (len(splits.train.samples), len(splits.validation.samples), splits.test) == (6, 2, None)
-    assert splits.notes == (f"{root} has fold3 too, which no split is: not used",)
+    assert splits.notes == (f"{root} also has fold3, which no split takes",)
     for settings in ({"train": "trian"}, {"test": "tset"}, {"validation": "vall"}):
         flat = pictures(tmp_path / "flat", cat=3, dog=3)
         with pytest.raises(DataError, match=f"no split '{next(iter(settings.values()))}'; it isn't divided"):
@@ -152,7 +152,7 @@ def test_splits_in_capitals_are_found_and_the_rest_is_named(tmp_path):
     splits = read_splits("folder", root)
     assert splits.test is not None
     assert (len(splits.validation.samples), len(splits.test.samples)) == (1, 2)
-    assert splits.notes == (f"{root} has tset too, which no split is: not used",)
+    assert splits.notes == (f"{root} also has tset, which no split takes",)
 
 
 def test_tables_are_refused_where_they_are_cut_off_or_have_one_class(tmp_path):

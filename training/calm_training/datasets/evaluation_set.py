@@ -89,9 +89,9 @@ def layout_of(data: Path, split: str) -> str:
     metadata = data / "metadata" / split
     if metadata.is_dir():
         return "ilsvrc" if (metadata / "image_sizes.txt").is_file() else "openimages"
-    splits = divided([path.stem for path in sorted(data.glob("*.csv"))], [split])
+    splits = divided([path.stem for path in sorted(data.glob("*.csv"))], ())
     splits += tuple(sorted(path.name for path in (data / "metadata").glob("*") if path.is_dir()))
-    if splits:
+    if splits and not (data / split).is_dir():
         raise DataError(f"{data} has no split {split!r}; it has {', '.join(splits)}; choose one with --split")
     if data.is_dir() and any(path.is_dir() and path.name[0] != "." for path in data.iterdir()):
         return "folder"

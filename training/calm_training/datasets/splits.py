@@ -89,7 +89,7 @@ def read_splits(layout: str, root: Path, train: str = "train", validation: str =
             found_test = kind.read(root, tested)
         chosen = validation or _named_like(VALIDATION_NAMES, names, [train, tested])
         if unused := sorted(set(names) - {train, tested, chosen}):
-            notes.append(f"{root} has {', '.join(unused)} too, which no split is: not used")
+            notes.append(f"{root} also has {', '.join(unused)}, which no split takes")
         if chosen:
             found_validation = kind.read(root, chosen)
         else:

@@ -127,7 +127,7 @@ def measure(plan: Plan, model: LoadedModel, found: EvaluationSet, options: Sweep
     return replace(result, method=info.method, backbone=info.backbone, sha256=model.sha256, answers=model.answers)
 
 
-UNDIVIDED = "which no split is: those that a checkpoint was trained on may be among them"
+UNDIVIDED = "of an undivided set: pictures that a checkpoint was trained on may be among them"
 
 
 def _is_divided(plan: Plan) -> bool:
@@ -144,7 +144,7 @@ def conventions(plan: Plan, results: Results) -> str:
     else:
         failed = len(failed_of(results))
         skipped = "; no picture skipped" if not failed else f"; {failed} more failed, listed above, and aren't counted"
-        which = "all pictures" if _is_divided(plan) else f"all pictures, {UNDIVIDED}"
+        which = "all pictures" if _is_divided(plan) else f"all pictures {UNDIVIDED}"
         if plan.select:
             which = f"the {plan.select} pictures with the lowest SHA-256 of the file name"
         elif plan.report:
